@@ -92,9 +92,10 @@ TUTTI_API tutti_context *tutti_context_at(tutti_client *client, int index);
  * call on that team has returned it before. (Calls on the team return it each time.) The function
  * also returns the first error of a message since the last call, if there is no completion function
  * that gets this error. ARG: the message's dispatch id has no handler, or its handler gave a wrong
- * type, count or buffer. MEMORY or LIMIT: the message waits because it could not be sent or
- * received yet; a later call tries again. MEMORY also: the message could not be unpacked, and its
- * data are lost. One thread per context at a time. */
+ * type, count or buffer. TRUNCATED: the message was longer than its destination. MEMORY or LIMIT:
+ * the message waits because it could not be sent or received yet; a later call tries again. MEMORY
+ * also: the message could not be unpacked, and its data are lost. One thread per context at a
+ * time. */
 TUTTI_API tutti_status tutti_advance(tutti_context *context, int *events);
 
 /* Advances contexts[0..n-1] of one client in turn, even if one of them has an error, and returns
@@ -208,8 +209,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_dispatch(tutti_client *client, int
                                                        tutti_message_fn *fn, void *arg);
 
 /* Receives a message that its handler put off, in the context of that handler. The function ignores
- * receive->put_off. If `to` is NULL, it drops the message. Errors: ARG, MEMORY; after both the
- * message is still pending. Local. */
+ * receive->put_off. If `to` is NULL, it drops the message and calls `done`. Errors: ARG, MEMORY;
+ * after both the message is still pending. Local. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_message_receive(tutti_context *context,
                                                               tutti_pending *pending,
                                                               const tutti_receive *receive);
@@ -282,8 +283,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_region_key(const tutti_region *reg
  * function returns ARG, MEMORY or PEER, it has started nothing. ARG: the range lies outside the
  * region, the key is invalid or belongs to another rank, or the kernel finds the memory unmapped.
  * ARG also if the region is on this node and was freed, by tutti_region_free or by tutti_finalize.
- * If neither loads and stores, nor the kernel, nor the network can access the owner's memory, the
- * owner must go on advancing its context. */
+ * If neither loads and stores, nor the kernel, nor a network card can access the owner's memory,
+ * the owner must go on advancing the context that the endpoint names. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_get(tutti_context *context, tutti_endpoint *owner,
                                                   void *to, const tutti_key *key, int64_t offset,
                                                   int64_t bytes, tutti_done_fn *done, void *arg);

@@ -266,7 +266,7 @@ int tt_msg_context_of(const tutti_endpoint *endpoint)
 
 static void lose(tutti_context *c, struct tt_peer *peer)
 {
-    if (peer->gone || !peer->going) return;
+    if (peer->gone || !peer->ending) return;
     if (!tt_wired_may_cut(c, peer)) {
         c->losing = true; /* the next advance tries again to give up this peer */
         return;
@@ -277,15 +277,31 @@ static void lose(tutti_context *c, struct tt_peer *peer)
     tt_pending_end_lost(c, peer);
 }
 
+static void begin_to_lose(tutti_context *c, struct tt_peer *peer)
+{
+    (void)c;
+    peer->ending = peer->going;
+}
+
 /* Gives up the peers whose rank has failed or left (`going`). If the link to such a peer may still
  * be being set up (tt_wired_may_cut), the next advance gives the peer up. Operations with these
  * peers end with PEER. A fence for which nothing was lost ends with OK. An operation that the
- * network executes ends when the network reports its end. The caller has handled all packets of
- * these peers before, because the packets may acknowledge what the peers received. */
-static void lose_peers(tutti_context *c)
+ * network executes ends when the network reports its end.
+ *
+ * First handles all packets of these peers, because the packets may acknowledge what the peers
+ * received. Meanwhile a handler or completion function that sends something may find that a further
+ * rank has left, and mark its peers as `going`. Their packets may not have been read, so the next
+ * advance gives them up. The same holds for all peers if there is no memory for their packets. */
+static tutti_status lose_peers(tutti_context *c)
 {
     c->losing = false;
-    tt_peer_each(c, lose);
+    tt_peer_each(c, begin_to_lose);
+    tutti_status status = tt_rings_read_last(c);
+    if (status == TUTTI_OK)
+        tt_peer_each(c, lose);
+    else
+        c->losing = true;
+    return status;
 }
 
 /* ---- Advancing ---- */
@@ -301,10 +317,7 @@ static tutti_status advance(tutti_context *c)
     uint64_t news = atomic_load_explicit(&c->mailbox->news, memory_order_relaxed);
     if (tt_unlikely((news & ~(uint64_t)TT_MAILBOX_IN_USE) || c->announced))
         status = tt_rings_adopt(c);
-    if (tt_unlikely(c->losing && status == TUTTI_OK)) {
-        status = tt_rings_read_last(c);
-        lose_peers(c);
-    }
+    if (tt_unlikely(c->losing && status == TUTTI_OK)) status = lose_peers(c);
     if (tt_likely(status == TUTTI_OK && c->inlets > 0)) status = tt_rings_read(c);
     if (tt_unlikely(c->port != NULL)) tt_wired_advance(c);
     bool pulls = c->ranges || atomic_load_explicit(&c->msg->pulls.n, memory_order_acquire) > 0;

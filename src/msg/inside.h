@@ -114,6 +114,7 @@ struct tt_fence {
     void *arg;
     int left;
     tutti_status status;
+    struct tt_work work; /* by which the next advance goes on with the fence: onesided.c */
 };
 
 struct tt_send_queue {
@@ -161,6 +162,7 @@ struct tt_peer {
     int rank, context;
     /* the peer's rank has failed or left; packets that it sent before are still to be handled */
     bool going;
+    bool ending; /* the peer was `going` before this advance handled the last packets of peers */
     /* the peer's rank has failed or left, and all its packets were handled; nothing is sent to the
      * peer any more */
     bool gone;
@@ -170,6 +172,7 @@ struct tt_peer {
     /* the packet ring that the peer writes; NULL: no packet of the peer came by shared memory */
     struct tt_msg_ring *from;
     unsigned claim_words; /* bit mask: which claim words of `from` are in use (pull.h) */
+    int pulling; /* pieces that this context has asked the peer for and that have not arrived */
     struct tt_peer *next_of_rank, *next_waiting;
     /* The messages from the peer whose payload is not stored yet, in ascending order of their
      * numbers. A fence of the peer has the number of the last message that arrived before it; it
@@ -264,6 +267,10 @@ struct tt_endpoints {
     tutti_endpoint *to[TUTTI_CONTEXTS];
 };
 
+/* How many completion functions may run inside one another. This happens if a completion function
+ * starts something that completes at once: it sends or receives a message, gets, puts or fences. */
+enum { TT_DEPTH_MOST = 16 };
+
 struct tutti_context {
     struct tt_handle head;
     struct tt_msg *msg;
@@ -291,7 +298,7 @@ struct tutti_context {
     struct tt_pull_range *ranges; /* portions that this context pulls: pull.h */
     /* split copies that targets asked this context for: pull.h */
     struct tt_split_copy *split_copies;
-    int pulling; /* pieces that this context has asked for and that have not arrived */
+    int pulling; /* the sum of `pulling` of all peers */
     int depth;   /* how many completion functions are running inside one another */
     int events;
     tutti_status status; /* the first error that no completion function received, and its text */
@@ -437,7 +444,7 @@ void tt_receive_drop(struct tt_peer *peer);
 tutti_status tt_rings_adopt(tutti_context *context);
 /* Handles the packets in the rings. Errors: MEMORY (the next packet stays in its ring). */
 tutti_status tt_rings_read(tutti_context *context);
-/* Handles all packets of the peers that are `going`. Errors: MEMORY. */
+/* Handles all packets of the peers that are `ending`. Errors: MEMORY. */
 tutti_status tt_rings_read_last(tutti_context *context);
 
 /* ---- Regions (region.c) ---- */

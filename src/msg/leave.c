@@ -55,11 +55,11 @@ static bool may_take(const tutti_context *c, const struct tt_peer *peer)
     return !peer->gone && !peer->going && !leaves(c, peer);
 }
 
-/* Returns how long to wait for the send queue of a peer. A queue that holds only packets of the
- * library gets a limited time. */
+/* Returns how long to wait for the send queue of a peer, and for puts that the network executes. A
+ * queue that holds only packets of the library gets a limited time. */
 static enum leave_wait in_queue(const struct tt_peer *peer)
 {
-    if (peer->users_send_entries > 0) return TAKEN;
+    if (peer->users_send_entries > 0 || peer->wire_puts > 0) return TAKEN;
     return peer->send_entries > 0 && (peer->transport->shares || peer->link) ? AWHILE : NOT;
 }
 

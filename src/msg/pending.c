@@ -11,10 +11,6 @@
 
 #include "msg/inside.h"
 
-/* How many completion functions may run inside one another. This happens if a completion function
- * sends a message that completes at once. */
-enum { DEEP = 16 };
-
 static bool grow(tutti_context *c)
 {
     int room = c->pending_room ? 2 * c->pending_room : 16;
@@ -113,7 +109,7 @@ void tt_pending_end(tutti_context *c, struct tt_pending *pending, tutti_status s
         tt_pending_free(c, pending);
         return;
     }
-    if (c->depth < DEEP) {
+    if (c->depth < TT_DEPTH_MOST) {
         call_done(c, pending);
         return;
     }
@@ -148,7 +144,7 @@ static void part_gone(tutti_context *c, struct tt_pending *pending)
 static void buffer_free(tutti_context *c, struct tt_pending *pending)
 {
     tutti_done_fn *sent = pending->sent;
-    if (!sent || c->depth >= DEEP) return; /* `sent` is called when the operation ends */
+    if (!sent || c->depth >= TT_DEPTH_MOST) return; /* `sent` is called when the operation ends */
     pending->sent = NULL;
     c->depth++;
     sent(c, pending->arg, TUTTI_OK);
@@ -214,9 +210,10 @@ static void note_missed(tutti_context *c, struct tt_peer *peer)
     if (peer->risked == peer->settled) return;
     bool awaited = false;
     for (int i = 0; i < c->pendings; i++) {
-        if (c->pending[i]->kind != TT_PENDING_FENCE || c->pending[i]->peer != peer) continue;
-        c->pending[i]->missed = true;
-        awaited |= is_awaited(c->pending[i]);
+        struct tt_pending *pending = c->pending[i];
+        if (pending->kind != TT_PENDING_FENCE || pending->peer != peer || pending->ended) continue;
+        pending->missed = true;
+        awaited |= is_awaited(pending);
     }
     if (awaited) peer->settled = peer->risked;
 }

@@ -428,7 +428,7 @@ enum {
     PORTION_LEAST = 128 << 10,
     /* the most bytes of a piece: a context copies a whole piece before it does anything else */
     PIECE_MOST = 1 << 20,
-    ASKED_MOST = 4 /* pieces that a context asks for at a time: enough to hide the latency */
+    ASKED_MOST = 4 /* pieces that a context asks a peer for at a time: enough to hide the latency */
 };
 
 /* ---- Cutting ---- */
@@ -460,7 +460,7 @@ static void cut(tutti_context *c, struct tutti_pending *r, int contexts)
     r->ranges = portions > 1 ? (int)tt_min(portions, r->pieces.n) : 1;
 }
 
-/* ---- The record of a message ---- */
+/* ---- The record of a message, and how its origin is reached ---- */
 
 void tt_receipt_release(struct tutti_pending *r)
 {
@@ -478,6 +478,38 @@ void tt_receipt_unref(struct tutti_pending *r)
     if (r->range != &r->one) tt_free(r->range);
     tt_receipt_release(r);
     tt_free(r);
+}
+
+static const void *reach(const struct tt_fabric *f, const struct tutti_pending *r, tt_address from)
+{
+    const void *loadable = tt_fabric_reach(f, r->peer->rank, from);
+    return loadable || r->peer->rank != f->me ? loadable : (const void *)(uintptr_t)from;
+}
+
+/* Returns whether only the owner can pull pieces of the message. This is so if the origin has to be
+ * asked for each piece, because only the owner asks. */
+static bool is_owners_alone(const tutti_context *c, const struct tutti_pending *r)
+{
+    if (!r->peer->transport->shares) return r->key_bytes == 0;
+    return !tt_fabric_may(c->f, r->peer->rank, TT_READS) && !reach(c->f, r, r->address);
+}
+
+/* Returns whether the network or the origin has to answer if this context pulls a piece. */
+static bool needs_answer(const tutti_context *c, const struct tutti_pending *r)
+{
+    bool reads = tt_fabric_may(c->f, r->peer->rank, TT_READS) &&
+                 (c != r->context || r->take > c->msg->rings_most);
+    return !r->peer->transport->shares || (!reads && !reach(c->f, r, r->address));
+}
+
+/* Returns whether this context has to wait for pieces that it has asked the origin for, before it
+ * asks for a piece of this message. Each origin has a limit of its own, so an origin that nobody
+ * advances delays only its own messages. */
+static bool must_wait(const tutti_context *c, const struct tutti_pending *r)
+{
+    const struct tt_peer *peer = c->peer[r->peer->rank];
+    while (peer && peer->context != r->peer->context) peer = peer->next_of_rank;
+    return peer && peer->pulling >= ASKED_MOST && needs_answer(c, r);
 }
 
 /* ---- One portion ---- */
@@ -546,13 +578,16 @@ static int claim_any(struct tutti_pending *r)
     return -1;
 }
 
-/* Claims a piece of the first message in the list that has one left. Returns that message, with a
- * new reference; NULL: there is none. Removes messages without a piece left from the list. */
-static struct tutti_pending *claim_shared(struct tt_shared_pulls *pulls, int *piece)
+/* Claims a piece of the first message in the list that has one and need not wait. Returns this
+ * message, with a new reference; NULL: there is none. Removes messages without a piece left. */
+static struct tutti_pending *claim_shared(tutti_context *c, int *piece)
 {
-    struct tutti_pending *r;
+    struct tt_shared_pulls *pulls = &c->msg->pulls;
+    struct tutti_pending *r, *next;
     pthread_mutex_lock(&pulls->lock);
-    while ((r = pulls->first) != NULL) {
+    for (r = pulls->first; r; r = next) {
+        next = r->next_shared;
+        if (c->pulling >= ASKED_MOST && must_wait(c, r)) continue;
         *piece = claim_any(r);
         if (*piece >= 0) {
             atomic_fetch_add(&r->refs, 1);
@@ -624,6 +659,7 @@ static tutti_status ask_for(tutti_context *c, struct tutti_pending *r, int64_t b
         return status;
     }
     atomic_fetch_add(&r->refs, 1);
+    peer->pulling++;
     c->pulling++;
     return TUTTI_AGAIN;
 }
@@ -633,8 +669,9 @@ static tutti_status ask_for(tutti_context *c, struct tutti_pending *r, int64_t b
 static bool pull_answered(tutti_context *c, struct tt_pending *pending, tutti_status status)
 {
     struct tutti_pending *r = pending->receipt;
-    tt_pending_free(c, pending);
+    pending->peer->pulling--;
     c->pulling--;
+    tt_pending_free(c, pending);
     c->events++;
     piece_ended(c, r, status);
     tt_receipt_unref(r);
@@ -648,20 +685,6 @@ static void pull_lost(tutti_context *c, struct tt_pending *pending)
 
 static const struct tt_pending_handlers pull_handlers = {.answered = pull_answered,
                                                          .lost = pull_lost};
-
-static const void *reach(const struct tt_fabric *f, const struct tutti_pending *r, tt_address from)
-{
-    const void *loadable = tt_fabric_reach(f, r->peer->rank, from);
-    return loadable || r->peer->rank != f->me ? loadable : (const void *)(uintptr_t)from;
-}
-
-/* Returns whether only the owner can pull pieces of the message. This is so if the origin has to be
- * asked for each piece, because only the owner asks. */
-static bool is_owners_alone(const tutti_context *c, const struct tutti_pending *r)
-{
-    if (!r->peer->transport->shares) return r->key_bytes == 0;
-    return !tt_fabric_may(c->f, r->peer->rank, TT_READS) && !reach(c->f, r, r->address);
-}
 
 /* Gets a piece within the node: by a plain copy, by the kernel, or by messages. Where reading by
  * the kernel is slow, the owner asks the origin to send the piece: two processors then copy at the
@@ -758,21 +781,25 @@ static void give_back(struct tutti_pending *r, int piece)
 
 /* ---- Advancing and starting pulls ---- */
 
-/* Claims a piece of this context's own portions. Returns the message with a reference for the
- * caller: for the last piece of a portion, the reference that the portion held, and otherwise a new
- * one. NULL: no piece is left. */
+/* Claims a piece of this context's own portions, of the first message that does not have to wait.
+ * Returns the message with a reference for the caller: for the last piece of a portion, the
+ * reference that the portion held, and otherwise a new one. NULL: there is no such piece. */
 static struct tutti_pending *own(tutti_context *c, int *piece)
 {
-    struct tt_pull_range *range;
-    while ((range = c->ranges) != NULL) {
+    struct tt_pull_range *range, **at = &c->ranges;
+    while ((range = *at) != NULL) {
         struct tutti_pending *r = range->receipt;
+        if (c->pulling >= ASKED_MOST && must_wait(c, r)) {
+            at = &range->next_of_context;
+            continue;
+        }
         *piece = claim(range);
         bool is_last = *piece + 1 == atomic_load_explicit(&range->end, memory_order_relaxed);
         if (*piece >= 0 && !is_last) {
             atomic_fetch_add(&r->refs, 1);
             return r;
         }
-        c->ranges = range->next_of_context;
+        *at = range->next_of_context;
         if (*piece >= 0) return r;
         tt_receipt_unref(r);
     }
@@ -782,10 +809,10 @@ static struct tutti_pending *own(tutti_context *c, int *piece)
 void tt_pull_advance(tutti_context *c)
 {
     int piece;
-    if (c->pulling >= ASKED_MOST) return;
     if (c->msg->splits) split_ask_next(c);
     struct tutti_pending *r = own(c, &piece);
-    if (!r) r = claim_shared(&c->msg->pulls, &piece);
+    if (!r && atomic_load_explicit(&c->msg->pulls.n, memory_order_acquire) > 0)
+        r = claim_shared(c, &piece);
     if (!r) return;
     pull(c, r, piece);
     tt_receipt_unref(r);

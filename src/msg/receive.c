@@ -134,18 +134,26 @@ static tutti_status unpack(const struct tt_layout *l, const char *packed, char *
     return TUTTI_OK;
 }
 
+/* Records, as the error text, that a message has ended with this status. Returns the status. */
+static tutti_status ends_with(const struct tutti_pending *r, tutti_status status)
+{
+    return tt_fail(status, "a message of %lld bytes from context %d of rank %d: %s",
+                   (long long)r->bytes, r->peer->context, r->peer->rank, tutti_status_text(status));
+}
+
 /* Stores a payload that has arrived completely. */
-static tutti_status copy_in(const tutti_receive *into, const void *data, int64_t bytes)
+static tutti_status copy_in(const struct tutti_pending *r, const tutti_receive *into,
+                            const void *data)
 {
     int64_t take = 0;
     const struct tt_layout *layout = tt_layout_find(into->type);
     if (!into->to) return TUTTI_OK;
-    TT_TRY(fit(into, layout, bytes, &take));
+    TT_TRY(fit(into, layout, r->bytes, &take));
     if (take > 0 && layout->solid)
         tt_memcpy(into->to, data, (size_t)take);
     else if (take > 0)
         TT_TRY(unpack(layout, data, into->to, take));
-    return take < bytes ? TUTTI_ERR_TRUNCATED : TUTTI_OK;
+    return take < r->bytes ? ends_with(r, TUTTI_ERR_TRUNCATED) : TUTTI_OK;
 }
 
 /* ---- Ending a message ---- */
@@ -158,10 +166,37 @@ static void call_done(tutti_context *c, const tutti_receive *into, tutti_status 
     c->depth--;
 }
 
+static void end(tutti_context *c, struct tutti_pending *r, tutti_status status);
+
+static void end_later(tutti_context *c, void *arg)
+{
+    struct tutti_pending *r = arg;
+    tutti_status status = (tutti_status)atomic_load(&r->status);
+    end(c, r, status == TUTTI_OK ? TUTTI_OK : ends_with(r, status));
+}
+
+static void drop_end(struct tt_work *work)
+{
+    (void)work; /* tt_receive_drop frees the message, which is still in the list of its peer */
+}
+
+/* Ends a message. tutti_advance returns an error that no `done` gets, except for the loss of the
+ * origin, which the job reports. If too many completion functions are running inside one another,
+ * the next advance ends the message, so that a program which receives the next message in each
+ * `done` needs no more stack. */
 static void end(tutti_context *c, struct tutti_pending *r, tutti_status status)
 {
+    if (tt_unlikely(c->depth >= TT_DEPTH_MOST)) {
+        r->state = TT_RECEIPT_PULLED;
+        atomic_store(&r->status, (int)status);
+        r->finish = (struct tt_work){.work = end_later, .arg = r, .drop = drop_end};
+        tt_work_post(c, &r->finish);
+        return;
+    }
     tt_receipt_release(r);
     if (c->msg->leaving && status == TUTTI_ERR_PEER) r->peer->dropped = true;
+    bool is_fault = status != TUTTI_OK && status != TUTTI_ERR_PEER && !r->into.done;
+    if (tt_unlikely(is_fault)) tt_context_fault(c, status);
     call_done(c, &r->into, status);
     c->events++;
     if (r->id) tt_post_answer(c, r->peer, TT_PACKET_ACK, r->id, (uint64_t)status);
@@ -175,8 +210,12 @@ static void ready(tutti_context *c, void *arg)
     struct tutti_pending *r = arg;
     tutti_status status = (tutti_status)atomic_load(&r->status);
     tt_pull_end(c, r);
-    if (status == TUTTI_OK && r->packed) status = unpack(r->layout, r->packed, r->into.to, r->take);
-    if (status == TUTTI_OK && r->take < r->bytes) status = TUTTI_ERR_TRUNCATED;
+    /* a thread that advances another context may have found the error */
+    if (status != TUTTI_OK)
+        (void)ends_with(r, status);
+    else if (r->packed)
+        status = unpack(r->layout, r->packed, r->into.to, r->take);
+    if (status == TUTTI_OK && r->take < r->bytes) status = ends_with(r, TUTTI_ERR_TRUNCATED);
     end(c, r, status);
 }
 
@@ -268,7 +307,7 @@ static void handle_short(tutti_context *c, struct tt_peer *peer, const struct tt
         keep_payload(c, r, p);
         return;
     }
-    tutti_status status = into.to ? copy_in(&into, p->data, r->bytes) : TUTTI_OK;
+    tutti_status status = into.to ? copy_in(r, &into, p->data) : TUTTI_OK;
     if (into.done) call_done(c, &into, status);
     if (p->kind == TT_PACKET_EAGER_ACKED)
         tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[0], (uint64_t)status);
@@ -320,7 +359,6 @@ static void handle_long(tutti_context *c, struct tt_peer *peer, const struct tt_
         return;
     }
     r->into = into;
-    if (status != TUTTI_OK && !into.done) tt_context_fault(c, status);
     end(c, r, status);
 }
 
@@ -363,7 +401,7 @@ static void receive_packet(tutti_context *c, struct tt_peer *peer, const struct 
 static tutti_status receive_short(tutti_context *c, struct tutti_pending *r,
                                   const tutti_receive *into)
 {
-    tutti_status status = copy_in(into, r->data, r->bytes);
+    tutti_status status = copy_in(r, into, r->data);
     /* nothing was done; the caller may try again */
     if (status == TUTTI_ERR_ARG || status == TUTTI_ERR_MEMORY) return status;
     r->into = *into;
@@ -383,9 +421,10 @@ tutti_status tt_msg_receive(tutti_context *c, struct tutti_pending *r, const tut
     tutti_status status = TUTTI_OK;
     if (!r->is_long)
         status = receive_short(c, r, into);
-    else if (!into->to)
+    else if (!into->to) {
+        r->into = *into;
         end(c, r, TUTTI_OK);
-    else if ((status = prepare(r, into)) == TUTTI_OK)
+    } else if ((status = prepare(r, into)) == TUTTI_OK)
         start(c, r);
     tt_assert(tt_leave(c));
     return status;
@@ -624,7 +663,7 @@ tutti_status tt_rings_read_last(tutti_context *c)
 {
     uint64_t mark;
     for (int i = 0; i < c->inlets; i++)
-        while (c->inlet[i].peer->going && (mark = tt_in_look(&c->inlet[i].in)) != 0)
+        while (c->inlet[i].peer->ending && (mark = tt_in_look(&c->inlet[i].in)) != 0)
             TT_TRY(read_one(c, i, mark));
     return TUTTI_OK;
 }

@@ -368,15 +368,6 @@ void tt_wired_advance(tutti_context *c)
 
 /* ---- Remote memory access ---- */
 
-/* Returns a link to the peer's rank; NULL: there is none yet. Accesses to memory can use any link
- * to the rank. */
-static struct tt_link *link_of_rank(tutti_context *c, struct tt_peer *peer)
-{
-    struct tt_peer *first = peer;
-    if (!peer->link && peer->context != 0) first = tt_peer_of(c, peer->rank, 0);
-    return first && link_up(c, first) == TUTTI_OK ? first->link : NULL;
-}
-
 static void moved(struct tt_wire_op *op, tutti_status status)
 {
     struct tt_pending *pending = tt_container_of(op, struct tt_pending, wire);
@@ -386,12 +377,16 @@ static void moved(struct tt_wire_op *op, tutti_status status)
     (void)tt_pending_answer(peer->owner, pending, status);
 }
 
+/* Uses the link to the peer itself, not a link to another context of the peer's rank: without a
+ * network card, the access goes on only while a thread advances the context to which the link goes.
+ * The caller knows of no thread that advances another context. */
 tutti_status tt_wired_move(tutti_context *c, struct tt_pending *pending, const void *key,
                            size_t key_bytes, uint64_t there, char *here)
 {
     const struct tt_wire_ops *ops = c->msg->ops;
-    struct tt_link *link = link_of_rank(c, pending->peer);
-    if (!link || ops->key_open(link, key, key_bytes, &pending->key) != TUTTI_OK)
+    bool linked = link_up(c, pending->peer) == TUTTI_OK;
+    struct tt_link *link = pending->peer->link;
+    if (!linked || ops->key_open(link, key, key_bytes, &pending->key) != TUTTI_OK)
         return TUTTI_ERR_UNSUPPORTED;
     size_t n = (size_t)pending->bytes;
     struct tt_wire_op *op = &pending->wire;
@@ -500,7 +495,8 @@ static bool is_sending(const tutti_context *c)
 {
     for (int r = 0; r < c->f->size; r++)
         for (const struct tt_peer *peer = c->peer[r]; peer; peer = peer->next_of_rank)
-            if (!peer->gone && peer->link && (peer->waiting.first || peer->wire_puts)) return true;
+            if (!peer->gone && ((peer->link && peer->waiting.first) || peer->wire_puts > 0))
+                return true;
     return false;
 }
 

@@ -51,7 +51,7 @@ void tt_wired_handle_bye(tutti_context *context, struct tt_peer *peer,
 
 /* Gets or puts (pending->kind) pending->bytes bytes between `here` and address `there` in the
  * memory of the key. AGAIN: the operation will be completed later. UNSUPPORTED: the network cannot
- * access this memory. */
+ * access this memory, or there is no link to the peer yet. */
 tutti_status tt_wired_move(tutti_context *context, struct tt_pending *pending, const void *key,
                            size_t key_bytes, uint64_t there, char *here);
 

@@ -3,10 +3,24 @@
  * Conformance test of messages: messages of all lengths, from every rank to every rank including
  * itself and from context to context, do what the public header promises.
  */
+#include <sched.h>
+
 #include "brief.h"
 #include "lib.h"
 
-enum { LONGEST = 3 << 20, ORDERED = 1, FLOOD, TYPED, SMALL, LATER, ECHO, NOBODYS };
+enum {
+    LONGEST = 3 << 20,
+    ORDERED = 1,
+    FLOOD,
+    TYPED,
+    SMALL,
+    LATER,
+    ECHO,
+    NOBODYS,
+    CHAINED,
+    HELD,
+    GO
+};
 
 static const int64_t lengths[] = {
     0,    1,    7,    8,     9,     16,    47,     48,     49,     55,        56,
@@ -269,47 +283,104 @@ struct small {
     struct completed completed;
     char memory[100000];
     int64_t room;
+    bool completes; /* the receive has a `done` function; otherwise tutti_advance gets the error */
+    bool later;     /* the handler puts the message off */
+    tutti_pending *pending;
 };
+
+static tutti_receive into_small(struct small *small)
+{
+    return (tutti_receive){.to = small->memory,
+                           .count = small->room,
+                           .type = TUTTI_U8,
+                           .done = small->completes ? count : NULL,
+                           .arg = &small->completed};
+}
 
 static void on_small(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                      void *arg)
 {
     struct small *small = arg;
     (void)context;
-    (void)m;
-    *receive = (tutti_receive){small->memory, small->room, TUTTI_U8, count, &small->completed, 0};
+    small->pending = m->pending;
+    *receive = into_small(small);
+    receive->put_off = small->later;
 }
 
-static void test_truncated(struct rank *r, int64_t bytes)
+/* Receives a message that is too long. Before, another error leaves a text. */
+static void receive_small(struct rank *r, struct small *small, int64_t bytes)
 {
-    static const int to = 0;
+    char begin[64];
+    tutti_endpoint *nobodys;
+    check(tutti_endpoint_to(r->client, r->p, 0, &nobodys) == TUTTI_ERR_ARG, "no such rank");
+    r->expected = TUTTI_ERR_TRUNCATED;
+    r->seen = 0;
+    while (small->later && !small->pending) advance(r);
+    tutti_receive receive = into_small(small);
+    if (small->later) must(tutti_message_receive(r->context[0], small->pending, &receive));
+    until(r, small->completes ? &small->completed.n : &r->seen, 1);
+    tutti_status status = small->completed.status;
+    check(status == (small->completes ? TUTTI_ERR_TRUNCATED : TUTTI_OK), "%d", (int)status);
+    snprintf(begin, sizeof begin,
+             "a message of %lld bytes from context 0 of rank %d: ", (long long)bytes, r->p - 1);
+    check(small->completes || strncmp(tutti_error(), begin, strlen(begin)) == 0, "another text");
+    check(is_filled(small->memory, bytes / 2, 77) && small->memory[bytes / 2] == 0, "the rest");
+    r->expected = TUTTI_OK;
+}
+
+static void test_truncated(struct rank *r, int64_t bytes, bool completes, bool later)
+{
     struct small *small = calloc(1, sizeof *small);
     char *data = malloc((size_t)bytes);
-    struct completed sent = {0}, delivered = {0};
+    struct completed delivered = {0};
     small->room = bytes / 2;
+    small->completes = completes;
+    small->later = later;
     fill(data, bytes, 77);
     must(tutti_dispatch(r->client, SMALL, on_small, small));
     meet(r);
-    tutti_send send = {.to = endpoint(r, to, 0),
+    tutti_send send = {.to = endpoint(r, 0, 0),
                        .dispatch = SMALL,
                        .data = data,
                        .count = bytes,
                        .type = TUTTI_U8,
                        .delivered = count,
                        .arg = &delivered};
+    if (r->me == r->p - 1) must(tutti_message_send(r->context[0], &send));
+    if (r->me == 0) receive_small(r, small, bytes);
     if (r->me == r->p - 1) {
-        must(tutti_message_send(r->context[0], &send));
         until(r, &delivered.n, 1);
         check(delivered.status == TUTTI_ERR_TRUNCATED, "%d", (int)delivered.status);
     }
-    if (r->me == to) {
-        until(r, &small->completed.n, 1);
-        check(small->completed.status == TUTTI_ERR_TRUNCATED, "%d", (int)small->completed.status);
-        check(is_filled(small->memory, bytes / 2, 77) && small->memory[bytes / 2] == 0, "the rest");
-    }
     meet(r);
-    (void)sent;
     free(small);
+    free(data);
+}
+
+/* Checks that a message that was put off and is then dropped completes like any other. */
+static void test_dropped(struct rank *r, int64_t bytes)
+{
+    struct small small = {.later = true};
+    struct completed delivered = {0};
+    char *data = calloc(1, (size_t)bytes);
+    must(tutti_dispatch(r->client, SMALL, on_small, &small));
+    meet(r);
+    tutti_send send = {.to = endpoint(r, (r->me + 1) % r->p, 0),
+                       .dispatch = SMALL,
+                       .data = data,
+                       .count = bytes,
+                       .type = TUTTI_U8,
+                       .delivered = count,
+                       .arg = &delivered};
+    must(tutti_message_send(r->context[0], &send));
+    while (!small.pending) advance(r);
+    tutti_receive nowhere = {.to = NULL, .done = count, .arg = &small.completed};
+    must(tutti_message_receive(r->context[0], small.pending, &nowhere));
+    until(r, &small.completed.n, 1);
+    until(r, &delivered.n, 1);
+    check(small.completed.status == TUTTI_OK, "%d", (int)small.completed.status);
+    check(delivered.status == TUTTI_OK, "%d", (int)delivered.status);
+    meet(r);
     free(data);
 }
 
@@ -345,39 +416,57 @@ static void test_nobodys(struct rank *r, int64_t bytes)
 
 /* ---- One-sided operations ---- */
 
-static void test_one_sided(struct rank *r, int64_t bytes)
+/* Gets from, and puts to, the memory of the next rank, by endpoints of its context `index`. The
+ * fence covers the put, whether it is a fence to this endpoint or to all endpoints. */
+static void move_both_ways(struct rank *r, int index, char *copy, int64_t bytes,
+                           const tutti_key *key)
+{
+    struct completed got = {0}, put = {0}, fenced = {0};
+    int next = (r->me + 1) % r->p;
+    int64_t half = bytes / 2;
+    tutti_endpoint *to = endpoint(r, next, index);
+    must(tutti_get(r->context[0], to, copy, key, 0, bytes, count, &got));
+    until(r, &got.n, 1);
+    check(got.status == TUTTI_OK && is_filled(copy, bytes, (uint64_t)next), "%d", (int)got.status);
+    meet(r);
+    fill(copy, half, 50 + (uint64_t)r->me);
+    must(tutti_put(r->context[0], to, copy, key, bytes - half, half, count, &put));
+    must(tutti_fence(r->context[0], bytes % 2 ? NULL : to, count, &fenced));
+    until(r, &fenced.n, 1);
+    check(put.n == 1 && put.status == TUTTI_OK, "%d %d", put.n, (int)put.status);
+    meet(r);
+}
+
+/* Checks that gets and puts with wrong arguments are refused. */
+static void refuse(struct rank *r, char *copy, int64_t bytes, tutti_key *keys)
+{
+    int next = (r->me + 1) % r->p;
+    tutti_context *c = r->context[0];
+    tutti_endpoint *to = endpoint(r, next, 0);
+    tutti_key wrong = keys[next];
+    wrong.bytes[9] ^= 1;
+    check(tutti_get(c, to, copy, &keys[next], bytes, 1, NULL, NULL) == TUTTI_ERR_ARG, "beyond");
+    check(tutti_get(c, to, copy, &keys[next], -1, 1, NULL, NULL) == TUTTI_ERR_ARG, "before");
+    check(tutti_put(c, to, copy, &keys[next], 1, INT64_MAX, NULL, NULL) == TUTTI_ERR_ARG, "long");
+    check(tutti_get(c, to, copy, &wrong, 0, 1, NULL, NULL) == TUTTI_ERR_ARG, "no key");
+    if (r->p > 1)
+        check(tutti_get(c, to, copy, &keys[r->me], 0, 1, NULL, NULL) == TUTTI_ERR_ARG, "other's");
+}
+
+static void test_one_sided(struct rank *r, int index, int64_t bytes)
 {
     char *mine = malloc((size_t)bytes), *copy = malloc((size_t)bytes);
     tutti_region *region;
     tutti_key key, *keys = malloc((size_t)r->p * sizeof *keys);
-    struct completed got = {0}, put = {0}, fenced = {0};
-    int next = (r->me + 1) % r->p, before = (r->me + r->p - 1) % r->p;
+    int before = (r->me + r->p - 1) % r->p;
     int64_t half = bytes / 2;
     fill(mine, bytes, (uint64_t)r->me);
     must(tutti_region_register(r->client, mine, (size_t)bytes, &region));
     must(tutti_region_key(region, &key));
     must(tutti_allgather(r->team, &key, keys, sizeof key, TUTTI_U8));
-    must(tutti_get(r->context[0], endpoint(r, next, 0), copy, &keys[next], 0, bytes, count, &got));
-    until(r, &got.n, 1);
-    check(got.status == TUTTI_OK && is_filled(copy, bytes, (uint64_t)next), "%d", (int)got.status);
-    meet(r);
-    fill(copy, half, 50 + (uint64_t)r->me);
-    must(tutti_put(r->context[0], endpoint(r, next, 0), copy, &keys[next], bytes - half, half,
-                   count, &put));
-    must(tutti_fence(r->context[0], NULL, count, &fenced));
-    until(r, &fenced.n, 1);
-    check(put.n == 1 && put.status == TUTTI_OK, "%d %d", put.n, (int)put.status);
-    meet(r);
+    move_both_ways(r, index, copy, bytes, &keys[(r->me + 1) % r->p]);
     check(is_filled(mine + bytes - half, half, 50 + (uint64_t)before), "what was put");
-    tutti_context *c = r->context[0];
-    tutti_endpoint *to = endpoint(r, next, 0);
-    check(tutti_get(c, to, copy, &keys[next], bytes, 1, NULL, NULL) == TUTTI_ERR_ARG, "beyond");
-    check(tutti_get(c, to, copy, &keys[next], -1, 1, NULL, NULL) == TUTTI_ERR_ARG, "before");
-    check(tutti_put(c, to, copy, &keys[next], 1, INT64_MAX, NULL, NULL) == TUTTI_ERR_ARG, "long");
-    key.bytes[9] ^= 1;
-    check(tutti_get(c, to, copy, &key, 0, 1, NULL, NULL) == TUTTI_ERR_ARG, "no key");
-    if (r->p > 1)
-        check(tutti_get(c, to, copy, &keys[r->me], 0, 1, NULL, NULL) == TUTTI_ERR_ARG, "other's");
+    refuse(r, copy, bytes, keys);
     meet(r);
     must(tutti_region_free(region));
     free(mine);
@@ -385,19 +474,185 @@ static void test_one_sided(struct rank *r, int64_t bytes)
     free(keys);
 }
 
+/* ---- Completion functions that start what completes at once ---- */
+
+enum { CHAIN = 64, NESTED_MOST = 16, UNUSED = 40 };
+
+/* Each step of a chain receives a message that was put off, or fences; and `done` begins the next
+ * step. */
+struct chain {
+    struct rank *r;
+    tutti_pending *pending[CHAIN];
+    int arrived, begun, done, depth;
+    bool fences;
+    int64_t bytes;
+    char *memory;
+};
+
+static void on_chained(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                       void *arg)
+{
+    struct chain *chain = arg;
+    (void)context;
+    chain->pending[chain->arrived++] = m->pending;
+    receive->put_off = 1;
+}
+
+static void begin_step(struct chain *chain);
+
+static void step_done(tutti_context *context, void *arg, tutti_status status)
+{
+    struct chain *chain = arg;
+    (void)context;
+    check(status == TUTTI_OK, "%d", (int)status);
+    chain->depth++;
+    check(chain->depth <= NESTED_MOST, "%d completion functions inside one another", chain->depth);
+    chain->done++;
+    if (chain->begun < CHAIN) begin_step(chain);
+    chain->depth--;
+}
+
+static void begin_step(struct chain *chain)
+{
+    struct rank *r = chain->r;
+    tutti_receive receive = {chain->memory, chain->bytes, TUTTI_U8, step_done, chain, 0};
+    int step = chain->begun++;
+    if (chain->fences)
+        must(tutti_fence(r->context[0], endpoint(r, r->me, UNUSED), step_done, chain));
+    else
+        must(tutti_message_receive(r->context[0], chain->pending[step], &receive));
+}
+
+/* Checks that completion functions nest only to a limited depth, since a stack is limited, too. */
+static void test_chain(struct rank *r, int64_t bytes, bool fences)
+{
+    struct completed delivered = {0};
+    struct chain chain = {
+        .r = r, .fences = fences, .bytes = bytes, .memory = malloc((size_t)bytes)};
+    char *data = calloc(1, (size_t)bytes);
+    must(tutti_dispatch(r->client, CHAINED, on_chained, &chain));
+    meet(r);
+    tutti_send send = {.to = endpoint(r, (r->me + 1) % r->p, 0),
+                       .dispatch = CHAINED,
+                       .data = data,
+                       .count = bytes,
+                       .type = TUTTI_U8,
+                       .delivered = count,
+                       .arg = &delivered};
+    for (int i = 0; i < CHAIN && !fences; i++) must(tutti_message_send(r->context[0], &send));
+    until(r, &chain.arrived, fences ? 0 : CHAIN);
+    begin_step(&chain);
+    until(r, &chain.done, CHAIN);
+    until(r, &delivered.n, fences ? 0 : CHAIN);
+    meet(r);
+    free(data);
+    free(chain.memory);
+}
+
+/* ---- An origin that stops advancing does not delay the messages of other origins ---- */
+
+enum { HELD_MESSAGES = 6, HELD_BYTES = 300000 };
+
+struct held {
+    int from[MOST_CONTEXTS]; /* how many messages of each context of the origin have begun */
+    struct completed done[MOST_CONTEXTS];
+    char *memory[HELD_MESSAGES + 1];
+};
+
+static void on_held(tutti_context *context, const tutti_message *m, tutti_receive *receive,
+                    void *arg)
+{
+    struct held *held = arg;
+    (void)context;
+    char *to = held->memory[held->from[0] + held->from[1]];
+    held->from[m->context]++;
+    *receive = (tutti_receive){to, m->bytes, TUTTI_U8, count, &held->done[m->context], 0};
+}
+
+static void on_go(tutti_context *context, const tutti_message *m, tutti_receive *receive, void *arg)
+{
+    (void)context, (void)m, (void)receive;
+    ++*(int *)arg;
+}
+
+static void advance_first(struct rank *r, const int *value, int wanted)
+{
+    while (*value < wanted) {
+        must(tutti_advance(r->context[0], NULL));
+        sched_yield();
+    }
+}
+
+/* Sends long messages by context 1, which this rank then stops advancing. When the target has begun
+ * to receive all of them, sends one by context 0. Context 0 alone has to deliver this message. */
+static void hold(struct rank *r, const int *go)
+{
+    struct completed delivered = {0}, other = {0};
+    char *data = malloc(HELD_BYTES);
+    tutti_send send = {.to = endpoint(r, 0, 0),
+                       .dispatch = HELD,
+                       .data = data,
+                       .count = HELD_BYTES,
+                       .type = TUTTI_U8,
+                       .delivered = count,
+                       .arg = &delivered};
+    fill(data, HELD_BYTES, 5);
+    for (int i = 0; i < HELD_MESSAGES; i++) must(tutti_message_send(r->context[1], &send));
+    for (tutti_status status; (status = tutti_drain(r->context[1])) != TUTTI_OK;)
+        check(status == TUTTI_AGAIN, "%d", (int)status);
+    advance_first(r, go, 1);
+    send.arg = &other;
+    must(tutti_message_send(r->context[0], &send));
+    advance_first(r, &other.n, 1);
+    until(r, &delivered.n, HELD_MESSAGES);
+    free(data);
+}
+
+static void test_held(struct rank *r)
+{
+    struct held held = {0};
+    int go = 0;
+    for (int i = 0; i <= HELD_MESSAGES; i++) held.memory[i] = malloc(HELD_BYTES);
+    must(tutti_dispatch(r->client, HELD, on_held, &held));
+    must(tutti_dispatch(r->client, GO, on_go, &go));
+    meet(r);
+    if (r->me == r->p - 1 && r->p > 1) hold(r, &go);
+    if (r->me == 0 && r->p > 1) {
+        tutti_send send = {.to = endpoint(r, r->p - 1, 0), .dispatch = GO, .type = TUTTI_U8};
+        until(r, &held.from[1], HELD_MESSAGES);
+        must(tutti_message_send(r->context[0], &send));
+        until(r, &held.done[0].n, 1);
+        until(r, &held.done[1].n, HELD_MESSAGES);
+        for (int i = 0; i <= HELD_MESSAGES; i++)
+            check(is_filled(held.memory[i], HELD_BYTES, 5), "message %d", i);
+    }
+    meet(r);
+    for (int i = 0; i <= HELD_MESSAGES; i++) free(held.memory[i]);
+}
+
 static void try_all(struct rank *r)
 {
+    test_one_sided(r, 1, 1000002); /* before any message to context 1 */
     for (int from = 0; from < 2; from++)
         for (int to = 0; to < 2; to++) test_lengths(r, from, to);
     test_immediate(r);
     test_typed(r, 3);
     test_typed(r, 100000);
-    test_truncated(r, 100);
-    test_truncated(r, 100000);
+    for (int how = 0; how < 4; how++) {
+        test_truncated(r, 100, how % 2, how / 2);
+        test_truncated(r, 100000, how % 2, how / 2);
+    }
+    test_dropped(r, 100);
+    test_dropped(r, 100000);
     test_nobodys(r, 10);
     test_nobodys(r, 100000);
-    test_one_sided(r, 10);
-    test_one_sided(r, 1000003);
+    test_chain(r, 64, false);
+    test_chain(r, 100000, false);
+    test_chain(r, 1, true);
+    test_held(r);
+    test_one_sided(r, 0, 10);
+    test_one_sided(r, 0, 1000003);
+    test_one_sided(r, 1, 1000003);
 }
 
 int main(int argc, char **argv)

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ranks that finalize while messages are under way. A message that was accepted arrives although
- * its sender finalizes at once. A message that its target never receives ends with TUTTI_ERR_PEER.
- * Ranks that finalize together, with more messages under way than there is room for, do not wait
- * for each other for ever. A fence returns TUTTI_ERR_PEER once if a rank that left may not have
- * received a message, and TUTTI_OK otherwise.
+ * Ranks that finalize while messages and puts are under way. A message that was accepted arrives
+ * although its sender finalizes at once, and so do the bytes of a put. A message that its target
+ * never receives ends with TUTTI_ERR_PEER. Ranks that finalize together, with more messages under
+ * way than there is room for, do not wait for each other for ever. A fence returns TUTTI_ERR_PEER
+ * once if a rank that left may not have received a message, and TUTTI_OK otherwise.
  */
 #include <time.h>
 
 #include "lib.h"
 
-enum { NUMBERED = 1, LONG = 2, SHORTS = 6000, LONGS = 5, BYTES = 300000, NEVER_MADE = 5 };
+enum {
+    NUMBERED = 1,
+    LONG = 2,
+    SHORTS = 6000,
+    LONGS = 5,
+    BYTES = 300000,
+    PUT = 16 << 20,
+    NEVER_MADE = 5
+};
 
 struct leaving_side {
     struct rank *r;
@@ -18,7 +26,7 @@ struct leaving_side {
     char *memory;
 };
 
-static char data[BYTES]; /* static, because it must outlive the rank that sends it */
+static char data[PUT]; /* static, because it must outlive the rank that sends it */
 
 static void on_number(tutti_context *context, const tutti_message *m, tutti_receive *receive,
                       void *arg)
@@ -109,6 +117,36 @@ static void leave_unconnected(struct rank *r)
     }
 }
 
+/* ---- Rank 0 puts and leaves; rank 1 advances only 2.5 s later ---- */
+
+/* Returns whether a rank has left, as this rank knows it. */
+static bool has_left(struct rank *r, int rank)
+{
+    tutti_status status = tutti_fence(r->context[0], endpoint(r, rank, 1), NULL, NULL);
+    check(status == TUTTI_OK || status == TUTTI_ERR_PEER, "%d", (int)status);
+    return status == TUTTI_ERR_PEER;
+}
+
+/* When rank 0 has left, the bytes that it has put are in place, or lie in packets that rank 1 finds
+ * without rank 0. */
+static void put_and_leave(struct rank *r)
+{
+    static char memory[PUT]; /* static, because it must outlive the region */
+    tutti_region *region;
+    tutti_key key;
+    must(tutti_region_register(r->client, memory, PUT, &region));
+    must(tutti_region_key(region, &key));
+    must(tutti_bcast(r->team, &key, sizeof key, TUTTI_U8, 1));
+    if (r->me == 0)
+        must(tutti_put(r->context[0], endpoint(r, 1, 1), data, &key, 0, PUT, NULL, NULL));
+    if (r->me == 1) {
+        wait_ms(2500);
+        while (!has_left(r, 0)) advance(r);
+        for (int i = 0; i < 10000 && !is_filled(memory, PUT, 3); i++) advance(r);
+        check(is_filled(memory, PUT, 3), "the put was lost");
+    }
+}
+
 /* ---- Rank 1 leaves without advancing context 1, to which rank 0 sends ---- */
 
 static void take_nothing(struct rank *r)
@@ -149,10 +187,10 @@ static tutti_status fence_all(struct rank *r)
     return completed.status;
 }
 
-static void await_gone(struct rank *r)
+static void await_gone(struct rank *r, int rank)
 {
     static struct completed completed; /* static: fences may end after this function */
-    while (tutti_fence(r->context[0], endpoint(r, 1, 0), count, &completed) != TUTTI_ERR_PEER)
+    while (tutti_fence(r->context[0], endpoint(r, rank, 0), count, &completed) != TUTTI_ERR_PEER)
         wait_a_little();
 }
 
@@ -171,7 +209,7 @@ static void fence_after(struct rank *r, int missed)
         send(r, 0, NUMBERED, 1, &completed);
         until(r, &completed.n, 1);
         check(completed.status == TUTTI_OK, "%d", (int)completed.status);
-        await_gone(r);
+        await_gone(r, 1);
         tutti_status after = fence_all(r);
         check(after == (missed ? TUTTI_ERR_PEER : TUTTI_OK), "%d", (int)after);
         check(fence_all(r) == TUTTI_OK, "reported twice");
@@ -219,17 +257,71 @@ static void fence_leaving(struct rank *r)
     free(side.memory);
 }
 
+/* ---- While rank 0 gives up rank 1, rank 2 leaves and has received everything ---- */
+
+struct crossing {
+    struct rank *r;
+    struct completed lost;
+};
+
+static void send_to(struct rank *r, int rank, int context, int number, tutti_done_fn *delivered,
+                    void *arg)
+{
+    tutti_send send = {.to = endpoint(r, rank, context),
+                       .dispatch = NUMBERED,
+                       .header = &number,
+                       .header_bytes = sizeof number,
+                       .type = TUTTI_U8,
+                       .delivered = delivered,
+                       .arg = arg};
+    must(tutti_message_send(r->context[0], &send));
+}
+
+/* The completion function of the message that rank 1 never receives. Lets rank 2 leave, and notices
+ * that it has left. */
+static void on_lost(tutti_context *context, void *arg, tutti_status status)
+{
+    struct crossing *crossing = arg;
+    count(context, &crossing->lost, status);
+    send_to(crossing->r, 2, 0, 1, NULL, NULL);
+    await_gone(crossing->r, 2);
+}
+
+/* Rank 0 does not advance between its first message and the time when rank 1 has left. So it has
+ * not read the acknowledgement of rank 2 when it notices that rank 2 has left, too. */
+static void leave_crossing(struct rank *r)
+{
+    struct leaving_side side = {.r = r};
+    struct crossing crossing = {.r = r};
+    struct completed delivered = {0};
+    must(tutti_dispatch(r->client, NUMBERED, on_number, &side));
+    must(tutti_barrier(r->team));
+    if (r->me == 0) {
+        send_to(r, 1, NEVER_MADE, 0, on_lost, &crossing);
+        send_to(r, 2, 0, 0, count, &delivered);
+        send_to(r, 1, 0, 0, NULL, NULL);
+        await_gone(r, 1);
+        until(r, &crossing.lost.n, 1);
+        check(crossing.lost.status == TUTTI_ERR_PEER, "%d", (int)crossing.lost.status);
+        until(r, &delivered.n, 1);
+        check(delivered.status == TUTTI_OK, "%d", (int)delivered.status);
+    } else
+        until(r, &side.next, r->me);
+}
+
 int main(int argc, char **argv)
 {
-    fill(data, BYTES, 3);
+    fill(data, PUT, 3);
     const char *how = argv[--argc];
-    rank_fn *fn = strcmp(how, "together") == 0  ? leave_together
-                  : strcmp(how, "nothing") == 0 ? take_nothing
-                  : strcmp(how, "fenced") == 0  ? fence_after_all
-                  : strcmp(how, "missed") == 0  ? fence_after_missed
-                  : strcmp(how, "unmade") == 0  ? fence_after_unmade
-                  : strcmp(how, "late") == 0    ? fence_leaving
-                  : strcmp(how, "first") == 0   ? leave_unconnected
-                                                : leave_at_once;
+    rank_fn *fn = strcmp(how, "together") == 0   ? leave_together
+                  : strcmp(how, "nothing") == 0  ? take_nothing
+                  : strcmp(how, "fenced") == 0   ? fence_after_all
+                  : strcmp(how, "missed") == 0   ? fence_after_missed
+                  : strcmp(how, "unmade") == 0   ? fence_after_unmade
+                  : strcmp(how, "late") == 0     ? fence_leaving
+                  : strcmp(how, "first") == 0    ? leave_unconnected
+                  : strcmp(how, "put") == 0      ? put_and_leave
+                  : strcmp(how, "crossing") == 0 ? leave_crossing
+                                                 : leave_at_once;
     return run_ranks(argc, argv, 2, fn);
 }

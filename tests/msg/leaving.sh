@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Ranks that finalize with messages under way: as threads, and as processes with each protocol. A
-# brief run takes half of the protocols.
+# Ranks that finalize with messages or puts under way: as threads, and as processes with each
+# protocol. A brief run takes half of the protocols.
 set -eu
 leaving=$TUTTI_BUILD/tests/msg-leaving
-for how in once first nothing together fenced missed unmade late; do
+for how in once first put nothing together fenced missed unmade late; do
     "$leaving" threads 2 "$how"
     if [ -z "$TUTTI_TEST_BRIEF" ]; then
         tutti run --timeout 3000 -n 2 "$leaving" "$how"
@@ -18,3 +18,8 @@ for how in once first nothing together fenced missed unmade late; do
         TUTTI_WIRE=1 UCX_TLS=tcp,self tutti run --timeout 3000 -n 2 "$leaving" "$how"
     fi
 done
+"$leaving" threads 3 crossing
+tutti run --timeout 3000 -n 3 "$leaving" crossing
+if [ "${1:-}" = wire ]; then
+    TUTTI_WIRE=1 TUTTI_REMOTE_KEYS=1 tutti run --timeout 3000 -n 2 "$leaving" put
+fi
