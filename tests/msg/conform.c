@@ -307,14 +307,20 @@ static void on_small(tutti_context *context, const tutti_message *m, tutti_recei
     receive->put_off = small->later;
 }
 
-/* Receives a message that is too long. Before, another error leaves a text. */
-static void receive_small(struct rank *r, struct small *small, int64_t bytes)
+/* Prepares for a message that is too long, before its sender may send it. Another error leaves a
+ * text. */
+static void expect_truncated(struct rank *r)
 {
-    char begin[64];
     tutti_endpoint *nobodys;
     check(tutti_endpoint_to(r->client, r->p, 0, &nobodys) == TUTTI_ERR_ARG, "no such rank");
     r->expected = TUTTI_ERR_TRUNCATED;
     r->seen = 0;
+}
+
+/* Receives a message that is too long. */
+static void receive_small(struct rank *r, struct small *small, int64_t bytes)
+{
+    char begin[64];
     while (small->later && !small->pending) advance(r);
     tutti_receive receive = into_small(small);
     if (small->later) must(tutti_message_receive(r->context[0], small->pending, &receive));
@@ -338,6 +344,7 @@ static void test_truncated(struct rank *r, int64_t bytes, bool completes, bool l
     small->later = later;
     fill(data, bytes, 77);
     must(tutti_dispatch(r->client, SMALL, on_small, small));
+    if (r->me == 0) expect_truncated(r);
     meet(r);
     tutti_send send = {.to = endpoint(r, 0, 0),
                        .dispatch = SMALL,
