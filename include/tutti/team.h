@@ -66,6 +66,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split_domain(tutti_team *team
  * `team`. A rank may make several teams one after the other, also teams of different ranks; in this
  * case there must be no circle of ranks in which each waits for the next one. Calls with different
  * tags are independent: two threads of a rank that make teams at the same time pass different tags.
+ * As long as `team` exists, each rank remembers each pair of a tag and a list, in about 60 bytes.
  * Blocks until all ranks of the list have called it, and advances context 0 and the client's teams.
  * Collective over the listed ranks, which return the same status, except as stated below. The
  * caller frees the team. One thread per client. The ranks meet by an agreement as in
