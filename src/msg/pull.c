@@ -387,7 +387,7 @@ enum split_outcome { OVER, LATER, WROTE };
 static enum split_outcome split_with(tutti_context *c, struct tt_split_copy *h)
 {
     const struct tt_pending *pending = h->peer->gone ? NULL : tt_pending_find(c, h->send, h->peer);
-    bool is_there = pending && pending->kind == TT_PENDING_LONG;
+    bool is_there = pending && pending->kind == TT_PENDING_LONG && !pending->cancelled;
     if (!is_there || !has_piece(h, atomic_load_explicit(claim_word(h), memory_order_relaxed)))
         return OVER;
     if (!may_acknowledge(h->peer) || !tt_transfer_reserve(c)) return LATER;

@@ -69,6 +69,15 @@ static inline bool tt_transfer_valid(const struct tt_transfer *e)
 tutti_status tt_msg_transfer(tutti_context *context, const tutti_endpoint *to,
                              struct tt_transfer *transfer);
 
+/* Takes back the memory of a message of a plan or of a put, which has not ended. `arg` is the
+ * transfer of the message, or the argument of the put. Returns true if the network still reads the
+ * memory, because it has got packets before: the caller must then call this again later, as long as
+ * the message or put has not ended. The library itself reads the memory no more. The message or put
+ * ends as usual, perhaps within this call. If the target of a long message has not got all data,
+ * the message ends there with CANCELLED, with which nothing else ends. */
+#define TT_STATUS_CANCELLED TUTTI_ERR_UNSUPPORTED
+bool tt_msg_cancel(tutti_context *context, const void *arg);
+
 /* Handles a PLAN packet that rank `rank` of the job has sent to context 0 of this rank. The
  * pointers in *packet are valid during the call. */
 typedef void tt_plan_packet_fn(void *arg, int rank, const struct tt_packet *packet);

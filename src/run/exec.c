@@ -685,8 +685,8 @@ static void fail(struct tt_exec *exec, tutti_status status)
     struct tt_team *t = exec->team;
     tt_team_break(t, status);
     publish_failed(exec);
-    /* While data are still being written to the buffers of the exec, the exec stays RUNNING, and
-     * tt_exec_advance calls this function again. */
+    /* While the buffers of the exec are still in use, the exec stays RUNNING, and tt_exec_advance
+     * calls this function again. */
     if (exec->remote && tt_remote_fail(exec)) return;
     exec->status = t->broken;
     exec->state = TT_EXEC_IDLE;

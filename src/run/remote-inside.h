@@ -114,7 +114,9 @@ struct tt_operation {
     int peer;    /* rank in the team */
     bool takes;  /* the operation writes to memory of this rank */
     bool opened; /* the operation moves bytes to or from a buffer that the peer opened */
-    bool closed; /* the peer has closed its buffer: the operation never completes */
+    /* the peer has closed its buffer, or does not send its message, because its execution has
+     * failed: the operation never completes */
+    bool closed;
     char *at;
     int64_t len;
     void *payload; /* owned by the operation */
