@@ -86,7 +86,8 @@ struct tt_pending {
     char *to;     /* where to store the data of DATA packets; `left` bytes have not arrived yet */
     int64_t left;
     bool users; /* of a long message: a user sent it, not the library */
-    /* of a long message or a put of a plan: its memory must not be read any more (tt_msg_cancel) */
+    /* of a long message, put, get or pull of a plan: its memory must not be used any more
+     * (tt_msg_cancel) */
     bool cancelled;
     /* of a fence: the value of the counter `risked` of the peer (struct tt_peer) when the fence
      * began; the fence covers what the counter had counted by then */

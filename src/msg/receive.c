@@ -457,7 +457,8 @@ static void take_data(tutti_context *c, struct tt_peer *peer, const struct tt_pa
         broken(c, peer, "data for an unknown request");
         return;
     }
-    if (p->bytes) tt_memcpy(pending->to + (pending->bytes - pending->left), p->data, p->bytes);
+    if (p->bytes && !pending->cancelled)
+        tt_memcpy(pending->to + (pending->bytes - pending->left), p->data, p->bytes);
     pending->left -= (int64_t)p->bytes;
     if (pending->left == 0) (void)tt_pending_answer(c, pending, TUTTI_OK);
 }

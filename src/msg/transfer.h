@@ -69,14 +69,17 @@ static inline bool tt_transfer_valid(const struct tt_transfer *e)
 tutti_status tt_msg_transfer(tutti_context *context, const tutti_endpoint *to,
                              struct tt_transfer *transfer);
 
-/* Takes back the memory of a message of a plan or of a put, which has not ended. `arg` is the
- * transfer of the message, or the argument of the put. Returns true if the network still reads the
- * memory, because it has got packets before: the caller must then call this again later, as long as
- * the message or put has not ended. The library itself reads the memory no more. The message or put
- * ends as usual, perhaps within this call. If the target of a long message has not got all data,
- * the message ends there with CANCELLED, with which nothing else ends. */
+/* Take back the memory of a message of a plan that is sent (tt_msg_cancel_transfer), or of a put or
+ * get to `rank` or a message of `rank` that is received, by its argument (tt_msg_cancel). It must
+ * not have ended. They return true if somebody else still uses the memory: the network has got
+ * packets from it or accesses it itself, or another process or thread writes to it. The caller must
+ * then call the function again later, until it returns false or the message, put or get has ended.
+ * Otherwise nobody uses the memory any more. The message, put or get ends as usual, perhaps within
+ * the call. If the target of a long message has not got all data, the message ends there with
+ * CANCELLED, with which nothing else ends. */
 #define TT_STATUS_CANCELLED TUTTI_ERR_UNSUPPORTED
-bool tt_msg_cancel(tutti_context *context, const void *arg);
+bool tt_msg_cancel_transfer(tutti_context *context, const struct tt_transfer *transfer);
+bool tt_msg_cancel(tutti_context *context, int rank, const void *arg);
 
 /* Handles a PLAN packet that rank `rank` of the job has sent to context 0 of this rank. The
  * pointers in *packet are valid during the call. */

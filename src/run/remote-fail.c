@@ -4,13 +4,14 @@
  * under way. When the call returns its error, its buffers belong to the program again, which may
  * free them. So the operations must not touch the buffers any more:
  *
- *   recv that waits             withdrawn; its message is dropped when it comes
- *   operation that only reads   cancelled: the message layer sends nothing more from the buffer,
- *                               and if the peer asks for the data, it gets an error
- *                               (tt_msg_cancel). While the network reads the buffer, the execution
- *                               goes on
- *   get of a peer               refused, since the buffer is not open any more (tt_remote_release)
- *   operation that writes       the execution goes on until the operation has ended
+ *   recv that waits       withdrawn; its message is dropped when it comes
+ *   operation under way   cancelled (tt_msg_cancel): the message layer sends nothing more from the
+ *                         buffer, and drops the data for the buffer. If the peer asks for the data,
+ *                         it gets an error
+ *   get of a peer         refused, because the buffer is not open any more (tt_remote_release)
+ *
+ * While the network or another process uses the buffer, the execution goes on. So a member that
+ * makes no call delays the end of the execution only in this case.
  *
  * A member that gets such an error waits until it sees the failure itself, because this rank is
  * not at fault (struct tt_operation, `closed`).
@@ -39,11 +40,12 @@ static bool uses_buffers(const struct tt_operation *x)
 
 /* Cuts an operation off from the buffers of its execution. Returns false if that is not possible
  * yet. */
-static bool cut_off(struct tt_operation *x)
+static bool cut_off(const struct tt_operation *x)
 {
+    tutti_context *c = x->remote_teams->context;
     if (!uses_buffers(x)) return true;
-    if (x->takes) return false;
-    return !tt_msg_cancel(x->remote_teams->context, x->opened ? (const void *)x : &x->transfer);
+    if (!x->takes && !x->opened) return !tt_msg_cancel_transfer(c, &x->transfer);
+    return !tt_msg_cancel(c, x->exec->team->job_rank[x->peer], x);
 }
 
 bool tt_remote_fail(struct tt_exec *exec)
