@@ -188,6 +188,9 @@ struct tt_plan {
     uint32_t operands; /* the largest number of ranges of a step */
     bool segments;     /* a v-collective, whose buffers have a segment for each peer (tt_range) */
     bool loops;
+    /* another rank puts into this rank's window, and waits until this rank has begun the call. Only
+     * the plans of a plan file have such puts */
+    bool is_put_into;
     int64_t tmp_bytes;
     int64_t win_bytes; /* the bytes of the rank's window that the plan uses */
     int64_t bytes;     /* the size of this block */
