@@ -154,9 +154,11 @@ static void opening_came(tutti_context *context, void *arg, tutti_status status)
         tt_free(a->opening);
         a->opening = NULL;
     }
-    if (t)
-        look_through(t, t->remote->mirror[a->packet.head.from]);
-    else if (a->dropped)
+    if (t) {
+        struct tt_mirror *m = t->remote->mirror[a->packet.head.from];
+        m->coming--;
+        look_through(t, m);
+    } else if (a->dropped)
         tt_arrival_free(NULL, a);
 }
 
@@ -233,6 +235,7 @@ static struct tt_arrival *copy_of(struct tt_remote_teams *remote_teams, const st
 static void append_early(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
 {
     tt_arrivals_append(&m->early, a);
+    m->coming += !a->ready;
     t->remote->early++;
 }
 
@@ -280,7 +283,7 @@ static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a
     const struct tt_remote_head *head = &a->packet.head;
     uint64_t begun = team_begun(t);
     if (head->number >= begun + t->slots) return;
-    bool blocked = m->early.first && !m->early.first->ready;
+    bool blocked = m->coming > 0;
     bool whole = a->data || !payload->receive;
     m->fresh = true;
     if (head->number - head->behind > m->done) m->done = head->number - head->behind;
@@ -413,7 +416,7 @@ static void came_early(struct tt_remote_teams *remote_teams, struct tt_team *t,
     const struct tt_remote_head *head = &a->packet.head;
     struct tt_mirror *m = sender(t, a->rank, head->from);
     a->team = t;
-    a->dropped = !m;
+    a->dropped = !m || a->credit;
     if (m && !a->credit) {
         m->fresh = true;
         if (head->number - head->behind > m->done) m->done = head->number - head->behind;
@@ -421,7 +424,10 @@ static void came_early(struct tt_remote_teams *remote_teams, struct tt_team *t,
         return;
     }
     if (m) credited(t, m, head);
-    if (a->ready) tt_arrival_free(remote_teams, a);
+    if (a->ready)
+        tt_arrival_free(remote_teams, a);
+    else
+        a->team = NULL; /* opening_came frees the message */
 }
 
 /* Takes the messages that arrived before the team was made. */
