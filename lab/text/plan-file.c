@@ -229,6 +229,17 @@ static bool ranks_exist(const struct tt_plan_file *file, int p)
     return true;
 }
 
+/* Marks the plans of the ranks into whose windows another rank puts. */
+static void mark_puts(struct tt_plan **plans, int p)
+{
+    for (int r = 0; r < p; r++)
+        for (uint32_t i = 0; i < plans[r]->steps_n; i++) {
+            const struct tt_step *s = &plans[r]->steps[i];
+            bool puts = s->kind == TT_PUT && plans[r]->ranges[s->first].buf == TT_WIN;
+            if (puts && s->peer >= 0 && s->peer < p) plans[s->peer]->is_put_into = true;
+        }
+}
+
 bool tt_plan_file_plans(const struct tt_plan_file *file, const struct tt_call *call, int p,
                         struct tt_plan **plans)
 {
@@ -239,6 +250,7 @@ bool tt_plan_file_plans(const struct tt_plan_file *file, const struct tt_call *c
         while (r > 0) tt_plan_free(plans[--r]);
         return false;
     }
+    mark_puts(plans, p);
     return true;
 }
 

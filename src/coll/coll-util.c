@@ -153,7 +153,7 @@ struct tt_slices tt_slices(int64_t bytes, int64_t len, int64_t unit)
 int64_t tt_slice_bytes(const struct tt_call *call, int64_t otherwise)
 {
     if (call->slice <= 0) return otherwise;
-    int64_t least = tt_round_up(tt_div_up(tt_call_bytes(call), TT_TURNS), call->sz);
+    int64_t least = tt_round_up(tt_div_up(tt_call_bytes(call), TT_SLICES), call->sz);
     return tt_max(call->slice, least);
 }
 

@@ -124,7 +124,10 @@ struct tt_slices tt_slices(int64_t bytes, int64_t len, int64_t unit);
 struct tt_slices tt_window_slices(const struct tt_call *call, const struct tt_map *map,
                                   int64_t bytes, int64_t unit, int64_t *base);
 /* Returns the slice length that the call asks for, or `otherwise` if it asks for none. If the data
- * of the call would have more than TT_TURNS such slices, returns a greater length. */
+ * of the call would have more than TT_SLICES such slices, returns a greater length. A slice uses
+ * one or two flag values, and some algorithms have a few slices more, so a phase of a plan has
+ * enough values (TT_PHASE_VALUES). */
+#define TT_SLICES ((int64_t)TT_PHASE_VALUES / 16)
 int64_t tt_slice_bytes(const struct tt_call *call, int64_t otherwise);
 
 /* Begin and end the loop over the slices. If there is one turn, these functions append nothing. */

@@ -86,11 +86,14 @@ struct tt_pending {
     char *to;     /* where to store the data of DATA packets; `left` bytes have not arrived yet */
     int64_t left;
     bool users; /* of a long message: a user sent it, not the library */
+    /* of a long message, put, get or pull of a plan: its memory must not be used any more
+     * (tt_msg_cancel) */
+    bool cancelled;
     /* of a fence: the value of the counter `risked` of the peer (struct tt_peer) when the fence
      * began; the fence covers what the counter had counted by then */
     uint64_t upto;
-    bool missed;   /* of a fence: messages to the peer may be lost, since the peer is gone */
-    int flows;     /* of a long message: how many send-queue entries send parts of `data` */
+    bool missed; /* of a fence: messages to the peer may be lost, since the peer is gone */
+    int flows; /* of a long message or put: how many send-queue entries send parts of the memory */
     bool answered; /* the acknowledgement has come; the operation ends when `flows` is 0 */
     /* The message that is received, if the operation is a pull or a split copy (TT_PENDING_SPLIT).
      * In a split copy, `flows` counts the pieces that the origin has acknowledged. */

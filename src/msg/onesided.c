@@ -44,6 +44,7 @@ static tutti_status by_messages(const struct onesided_access *t)
                             .arg = {region, offset, (uint64_t)t->bytes, t->pending->id}};
     struct tt_packet put = {
         .kind = TT_PACKET_PUT, .arg = {region, offset, t->pending->id}, .data = t->here};
+    if (t->put) t->pending->flows = 1;
     if (t->put) TT_TRY(tt_post_packet(t->context, t->peer, &put, t->bytes, t->pending, true));
     if (!t->put) TT_TRY(tt_post_packet(t->context, t->peer, &get, 0, NULL, false));
     return TUTTI_AGAIN;

@@ -133,7 +133,7 @@ void tt_pending_call_ended(tutti_context *c)
     }
 }
 
-/* Records that one part of a long message, which the target asked for, was sent. */
+/* Records that a put was sent, or one part of a long message, which the target asked for. */
 static void part_gone(tutti_context *c, struct tt_pending *pending)
 {
     if (--pending->flows == 0 && pending->answered) tt_pending_end(c, pending, pending->status);
@@ -157,7 +157,7 @@ void tt_pending_gone(tutti_context *c, struct tt_pending *pending)
         tt_pending_end(c, pending, TUTTI_OK);
     else if (pending->kind == TT_PENDING_TRACKED)
         buffer_free(c, pending);
-    else if (pending->kind == TT_PENDING_LONG && pending->flows > 0)
+    else if (pending->flows > 0)
         part_gone(c, pending);
 }
 

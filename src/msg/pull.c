@@ -387,7 +387,7 @@ enum split_outcome { OVER, LATER, WROTE };
 static enum split_outcome split_with(tutti_context *c, struct tt_split_copy *h)
 {
     const struct tt_pending *pending = h->peer->gone ? NULL : tt_pending_find(c, h->send, h->peer);
-    bool is_there = pending && pending->kind == TT_PENDING_LONG;
+    bool is_there = pending && pending->kind == TT_PENDING_LONG && !pending->cancelled;
     if (!is_there || !has_piece(h, atomic_load_explicit(claim_word(h), memory_order_relaxed)))
         return OVER;
     if (!may_acknowledge(h->peer) || !tt_transfer_reserve(c)) return LATER;
@@ -886,6 +886,29 @@ void tt_pull_end(tutti_context *c, struct tutti_pending *r)
     pthread_mutex_lock(&pulls->lock);
     unshare_locked(pulls, r);
     pthread_mutex_unlock(&pulls->lock);
+}
+
+/* Why nobody writes if this returns true: first the owner claims the pieces that were left, so
+ * every piece is claimed. `left` counts a piece that anyone is moving until that has ended
+ * (release; the owner reads `left` with acquire). So if `left` is the number of pieces whose data
+ * this context will drop, all others have ended, and no piece can be claimed any more. */
+bool tt_pull_cancel(tutti_context *c, struct tutti_pending *r)
+{
+    int ok = TUTTI_OK, dropped = 0;
+    atomic_fetch_add(&r->refs, 1);
+    atomic_compare_exchange_strong(&r->status, &ok, (int)TT_STATUS_CANCELLED);
+    if (r->split_copy) tt_split_copy_stop(r->split_copy);
+    while (claim_any(r) >= 0) piece_ended(c, r, TT_STATUS_CANCELLED);
+    for (int i = 0; i < c->pendings; i++) {
+        struct tt_pending *pending = c->pending[i];
+        bool pulls = pending->kind == TT_PENDING_PULL && pending->receipt == r;
+        if (!pulls || pending->on_wire) continue;
+        pending->cancelled = true;
+        dropped++;
+    }
+    bool stopped = atomic_load_explicit(&r->left, memory_order_acquire) == dropped;
+    tt_receipt_unref(r);
+    return stopped;
 }
 
 void tt_pull_close(tutti_context *c)

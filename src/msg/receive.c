@@ -453,11 +453,16 @@ static void take_ack(tutti_context *c, struct tt_peer *peer, const struct tt_pac
         broken(c, peer, "an acknowledgement of an unknown operation");
 }
 
-/* Sends `bytes` bytes in DATA packets to the operation `id` of the peer. */
-static void stream(tutti_context *c, struct tt_peer *peer, uint64_t id, const char *from,
-                   int64_t bytes, struct tt_pending *pending)
+/* Answers the packet PULL or GET: sends as many bytes as it asks for in DATA packets. `pending` is
+ * the long message of PULL, or NULL. Packets that wait keep the region and the offset of GET in the
+ * args that DATA does not use (may_read in send.c). */
+static void stream(tutti_context *c, struct tt_peer *peer, const struct tt_packet *asks,
+                   const char *from, struct tt_pending *pending)
 {
-    struct tt_packet p = {.kind = TT_PACKET_DATA, .arg = {id, 0}, .data = from};
+    uint64_t id = asks->arg[3];
+    int64_t bytes = (int64_t)asks->arg[2];
+    struct tt_packet p = {
+        .kind = TT_PACKET_DATA, .arg = {id, 0, asks->arg[0], asks->arg[1]}, .data = from};
     if (pending) pending->flows++;
     tutti_status status = tt_post_packet(c, peer, &p, bytes, pending, true);
     if (status == TUTTI_OK) return;
@@ -476,8 +481,10 @@ static void take_pull(tutti_context *c, struct tt_peer *peer, const struct tt_pa
     if (!pending || pending->kind != TT_PENDING_LONG || pending->answered ||
         !is_part(p->arg[1], p->arg[2], pending->bytes))
         tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[3], TUTTI_ERR_ARG);
+    else if (pending->cancelled)
+        tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[3], TT_STATUS_CANCELLED);
     else
-        stream(c, peer, p->arg[3], pending->data + p->arg[1], (int64_t)p->arg[2], pending);
+        stream(c, peer, p, pending->data + p->arg[1], pending);
 }
 
 static void take_data(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p)
@@ -489,7 +496,8 @@ static void take_data(tutti_context *c, struct tt_peer *peer, const struct tt_pa
         broken(c, peer, "data for an unknown request");
         return;
     }
-    if (p->bytes) tt_memcpy(pending->to + (pending->bytes - pending->left), p->data, p->bytes);
+    if (p->bytes && !pending->cancelled)
+        tt_memcpy(pending->to + (pending->bytes - pending->left), p->data, p->bytes);
     pending->left -= (int64_t)p->bytes;
     if (pending->left == 0) (void)tt_pending_answer(c, pending, TUTTI_OK);
 }
@@ -498,7 +506,7 @@ static void take_get(tutti_context *c, struct tt_peer *peer, const struct tt_pac
 {
     const char *from = tt_region_find(c->msg, p->arg[0], p->arg[1], p->arg[2]);
     if (from)
-        stream(c, peer, p->arg[3], from, (int64_t)p->arg[2], NULL);
+        stream(c, peer, p, from, NULL);
     else
         tt_post_answer(c, peer, TT_PACKET_ACK, p->arg[3], TUTTI_ERR_ARG);
 }

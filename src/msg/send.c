@@ -223,11 +223,42 @@ static struct tt_transfer *record_of(tutti_context *c, struct tt_transfer *entry
     return record;
 }
 
+/* Whether the operation for which the entry sends data has not ended. */
+static bool is_for_pending(const struct tt_transfer *entry)
+{
+    const struct tt_pending *pending = entry->pending;
+    return pending && pending->id == entry->pending_id && !pending->ended &&
+           pending->kind != TT_PENDING_NONE;
+}
+
+/* Whether data that wait in the entry may still be read. While they wait, a plan may cancel a
+ * message or put, and the owner of a region from which a peer gets data may free the region. */
+static bool may_read(const tutti_context *c, const struct tt_transfer *entry)
+{
+    const uint64_t *arg = entry->packet.arg; /* of data for a get: see stream in receive.c */
+    if (entry->pending) return !is_for_pending(entry) || !entry->pending->cancelled;
+    return entry->packet.kind != TT_PACKET_DATA ||
+           tt_region_find(c->msg, arg[2], arg[3] + arg[1], (uint64_t)entry->left);
+}
+
+/* Drops the data that wait in the entry, and sends an error in place of them. The rest of a put is
+ * left out without an error, because only this rank waits for the put. */
+static void drop_data(struct tt_transfer *entry)
+{
+    uint64_t status = entry->pending ? TT_STATUS_CANCELLED : TUTTI_ERR_ARG;
+    entry->left = 0;
+    entry->packet.data = NULL;
+    if (entry->packet.kind == TT_PACKET_DATA)
+        entry->packet = (struct tt_packet){
+            .kind = TT_PACKET_ACK, .arg = {entry->packet.arg[0], status}, .header = entry->header};
+}
+
 /* Sends the next packet of a send-queue entry, whose data may need several packets. In DATA and PUT
  * packets arg[1] is the offset of the data; only the last packet of a put asks for an
  * acknowledgement. */
 static tutti_status send_piece(tutti_context *c, struct tt_peer *peer, struct tt_transfer *entry)
 {
+    if (entry->lent && entry->left > 0 && tt_unlikely(!may_read(c, entry))) drop_data(entry);
     struct tt_packet piece = entry->packet;
     int64_t most = peer->transport->packet_most;
     bool last = entry->left <= most;
@@ -249,8 +280,7 @@ static tutti_status send_piece(tutti_context *c, struct tt_peer *peer, struct tt
 void tt_post_finish(tutti_context *c, struct tt_transfer *entry)
 {
     struct tt_pending *pending = entry->pending;
-    bool lives = pending && pending->id == entry->pending_id && !pending->ended &&
-                 pending->kind != TT_PENDING_NONE;
+    bool lives = is_for_pending(entry);
     entry->peer->send_entries--;
     entry->peer->users_send_entries -= entry->users;
     entry->peer->lent -= entry->lent;

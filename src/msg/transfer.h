@@ -69,6 +69,18 @@ static inline bool tt_transfer_valid(const struct tt_transfer *e)
 tutti_status tt_msg_transfer(tutti_context *context, const tutti_endpoint *to,
                              struct tt_transfer *transfer);
 
+/* Take back the memory of a message of a plan that is sent (tt_msg_cancel_transfer), or of a put or
+ * get to `rank` or a message of `rank` that is received, by its argument (tt_msg_cancel). It must
+ * not have ended. They return true if somebody else still uses the memory: the network has got
+ * packets from it or accesses it itself, or another process or thread writes to it. The caller must
+ * then call the function again later, until it returns false or the message, put or get has ended.
+ * Otherwise nobody uses the memory any more. The message, put or get ends as usual, perhaps within
+ * the call. If the target of a long message has not got all data, the message ends there with
+ * CANCELLED, with which nothing else ends. */
+#define TT_STATUS_CANCELLED TUTTI_ERR_UNSUPPORTED
+bool tt_msg_cancel_transfer(tutti_context *context, const struct tt_transfer *transfer);
+bool tt_msg_cancel(tutti_context *context, int rank, const void *arg);
+
 /* Handles a PLAN packet that rank `rank` of the job has sent to context 0 of this rank. The
  * pointers in *packet are valid during the call. */
 typedef void tt_plan_packet_fn(void *arg, int rank, const struct tt_packet *packet);

@@ -30,6 +30,7 @@ struct tt_builder {
     bool last_dropped, name_is_lent;
     uint32_t entries_taken; /* the number of entries that belong to exchanges appended so far */
     uint32_t value_base;    /* is added to the flag values of this phase (tt_phase) */
+    bool leaves_phase;      /* a flag value of this phase belongs to the values of the next phase */
     int64_t scratch;        /* bytes of TMP that the current phase uses so far */
     /* where the TMP of the current lane begins, after that of earlier lanes */
     int64_t lane_tmp;

@@ -85,6 +85,7 @@ void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call 
     b->depth = b->dead = 0;
     b->entries_taken = 0;
     b->value_base = 0;
+    b->leaves_phase = false;
     b->scratch = b->lane_tmp = 0;
     b->last_dropped = true; /* no step exists yet that tt_tail or tt_from could change */
     b->part = NULL;
@@ -140,6 +141,27 @@ static struct tt_lane *lane(struct tt_builder *b)
     return &b->plan.lane[b->plan.lanes - 1];
 }
 
+/* Returns the turns after the first turn of the i-th of the open loops around the last step, where
+ * the innermost loop is number 0. */
+static int64_t turns_after_first(const struct tt_builder *b, int i)
+{
+    const struct tt_step *steps = (const struct tt_step *)b->steps.data;
+    return (int64_t)steps[b->loop[b->depth - 1 - i]].value - 1;
+}
+
+/* Notes whether the flag value of the last step, a signal or await, leaves the values of its phase
+ * in the last turn of its loops. The value of the first turn may be below those of the phase, if
+ * the step begins in a later turn. */
+static void note_value(struct tt_builder *b)
+{
+    const struct tt_step *s = last_step(b);
+    const struct tt_vary *varies = (const struct tt_vary *)b->varies.data;
+    int64_t last = (int32_t)(s->value - b->value_base);
+    for (int i = 0; i < b->depth && s->vary; i++)
+        last += tt_max(varies[s->vary].inc[i], 0) * turns_after_first(b, i);
+    b->leaves_phase |= last >= TT_PHASE_VALUES;
+}
+
 static void step(struct tt_builder *b, const struct tt_step *s)
 {
     struct tt_step *place = b->dead ? NULL : extend(b, &b->steps, 1);
@@ -147,6 +169,7 @@ static void step(struct tt_builder *b, const struct tt_step *s)
     if (!place) return;
     *place = *s;
     lane(b)->n++;
+    if (s->kind == TT_SIGNAL || s->kind == TT_AWAIT) note_value(b);
 }
 
 /* Converts a range of the subteam for which the plan is being built (b->part), if there is one, to
@@ -449,6 +472,7 @@ void tt_per_turn(struct tt_builder *b, int inc, int outer)
     struct tt_vary *v = vary(b);
     v->inc[0] = inc;
     v->inc[1] = outer;
+    note_value(b);
 }
 
 /* ---- Lanes, phases, exchanges and scratch ---- */
@@ -468,6 +492,9 @@ void tt_lane(struct tt_builder *b)
 
 void tt_phase(struct tt_builder *b, int phase)
 {
+    if (phase > 0 && b->leaves_phase)
+        b->error = "a phase, before the last one, with more than 2^24 flag values";
+    b->leaves_phase = false;
     b->value_base = (uint32_t)phase * TT_PHASE_VALUES;
     b->scratch = b->lane_tmp;
 }

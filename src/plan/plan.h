@@ -188,6 +188,9 @@ struct tt_plan {
     uint32_t operands; /* the largest number of ranges of a step */
     bool segments;     /* a v-collective, whose buffers have a segment for each peer (tt_range) */
     bool loops;
+    /* another rank puts into this rank's window, and waits until this rank has begun the call. Only
+     * the plans of a plan file have such puts */
+    bool is_put_into;
     int64_t tmp_bytes;
     int64_t win_bytes; /* the bytes of the rank's window that the plan uses */
     int64_t bytes;     /* the size of this block */
@@ -282,7 +285,8 @@ tt_started tt_builder_starts(const struct tt_builder *b);
  * earlier lanes. */
 void tt_lane(struct tt_builder *b);
 /* Begins a phase. From now on, flag values are counted from phase * TT_PHASE_VALUES. So two phases
- * of an algorithm never use the same value, although each phase is built independently. tt_scratch
+ * of an algorithm never use the same value, although each phase is built independently. If a phase
+ * uses more than TT_PHASE_VALUES values, the next phase cannot begin: the plan fails. tt_scratch
  * gives out the lane's TMP from its start again, so nothing in TMP lasts from one phase to the
  * next. */
 #define TT_PHASE_VALUES (1u << 24)

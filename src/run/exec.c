@@ -204,6 +204,13 @@ static bool sends(const struct tt_plan *plan)
     return i < plan->steps_n;
 }
 
+/* Whether the exec may be plain (see `plain` in exec.h), if it knows all windows that it may
+ * read. */
+static bool may_be_plain(const struct tt_exec *exec)
+{
+    return !exec->traced && !exec->team->remote && !exec->served && !exec->plan->is_put_into;
+}
+
 /* Finds the long windows of the other members. Once all windows are known, the exec takes the fast
  * path if nothing else forbids that (see `plain` in exec.h). */
 static void find_windows(struct tt_exec *exec)
@@ -211,7 +218,7 @@ static void find_windows(struct tt_exec *exec)
     struct tt_team *t = exec->team;
     if (t->finds_windows && !tt_team_find_windows(t)) return;
     exec->finds_windows = false;
-    exec->plain = !exec->traced && !t->remote && !exec->served;
+    exec->plain = may_be_plain(exec);
 }
 
 static tutti_status set_windows(struct tt_exec *exec, enum tt_windows windows)
@@ -253,7 +260,7 @@ struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
     exec->own = touches_own(plan);
     exec->traced = team->fabric->ops->did != NULL;
     exec->pairs = tt_coll_pairs(plan->coll);
-    exec->plain = !exec->traced && !team->remote;
+    exec->plain = may_be_plain(exec);
     if (team->remote) exec->remote = (struct tt_exec_remote *)((char *)exec + exec_bytes(plan));
     if (words) exec->words.word = (uint32_t *)((char *)exec + exec_bytes(plan) + more);
     exec->looks = team->fabric->policy.spins > 0 ? 16 : 1;
@@ -271,50 +278,6 @@ void tt_exec_free(struct tt_exec *exec)
     if (!exec->team->remote) tt_free(exec->remote);
     free_scratch(exec);
     tt_free(exec);
-}
-
-/* ---- Calls without a plan ---- */
-
-/* Returns the signature of a call without a plan. An agreement and a shrink have the same
- * fingerprint here: if one member calls agree and another member calls shrink, the agreement
- * protocol notices the difference, on all members in the same way (recover/agree.c). */
-static const struct tt_call_signature *signature_of_note(enum tt_signature_other signature)
-{
-    enum { AGREE = 0x1e3779b1, FREE = 0x15ebca6b };
-    static const struct tt_call_signature agree = {.coll = TT_SIGNATURE_AGREE, .print = AGREE},
-                                          shrink = {.coll = TT_SIGNATURE_SHRINK, .print = AGREE},
-                                          leave = {.coll = TT_SIGNATURE_FREE, .print = FREE};
-    return signature == TT_SIGNATURE_AGREE    ? &agree
-           : signature == TT_SIGNATURE_SHRINK ? &shrink
-                                              : &leave;
-}
-
-static struct tt_exec *note_of(struct tt_team *t)
-{
-    static const struct tt_plan nothing = {.coll = TT_COLL_barrier, .algorithm = "none"};
-    if (t->note) return t->note;
-    t->note = tt_exec_new(t, &nothing, TT_SHORT_WINDOWS);
-    if (t->note) t->note->traced = false;
-    return t->note;
-}
-
-tutti_status tt_exec_begin_note(struct tt_team *t, enum tt_signature_other signature)
-{
-    struct tt_exec *exec = note_of(t);
-    if (!exec) {
-        tt_team_break(t, TUTTI_ERR_MEMORY);
-        return TUTTI_ERR_MEMORY;
-    }
-    exec->signature = signature_of_note(signature);
-    exec->shape = (uint64_t)signature << 32 | exec->signature->print;
-    tt_exec_start(exec);
-    return TUTTI_OK;
-}
-
-tutti_status tt_exec_note(struct tt_team *t, enum tt_signature_other signature)
-{
-    TT_TRY(tt_exec_begin_note(t, signature));
-    return tt_exec_wait(t->note);
 }
 
 /* ---- Starting and ending ---- */
@@ -439,11 +402,14 @@ static inline void prefetch_to_write(void *line)
 }
 
 /* Does what only some executions need at their beginning. This is not in run() itself, so that
- * plain executions pay for one test only. */
+ * plain executions pay for one test only. A member that puts into this rank's window may sleep
+ * until it sees `shape`, which run() has stored with release. */
 static __attribute__((noinline)) void begin_other(struct tt_exec *exec)
 {
+    const struct tt_team *t = exec->team;
+    if (exec->plan->is_put_into) tt_fabric_signalled(t->fabric, t->job_rank, t->map.p);
     if (exec->finds_windows) find_windows(exec);
-    if (exec->team->remote) tt_remote_begin(exec);
+    if (t->remote) tt_remote_begin(exec);
     if (exec->traced) traced_begin(exec);
 }
 
@@ -685,8 +651,8 @@ static void fail(struct tt_exec *exec, tutti_status status)
     struct tt_team *t = exec->team;
     tt_team_break(t, status);
     publish_failed(exec);
-    /* While data are still being written to the buffers of the exec, the exec stays RUNNING, and
-     * tt_exec_advance calls this function again. */
+    /* While the buffers of the exec are still in use, the exec stays RUNNING, and tt_exec_advance
+     * calls this function again. */
     if (exec->remote && tt_remote_fail(exec)) return;
     exec->status = t->broken;
     exec->state = TT_EXEC_IDLE;

@@ -95,7 +95,8 @@ struct tt_exec {
     int looks; /* how often an await looks at a flag before it returns AGAIN */
     uint32_t lanes_left;
     /* An exec is plain if it is not traced, its team has no remote members, no access was refused,
-     * and all windows that it may read are known. The steps of a plain exec take the fast path. */
+     * no member puts into this rank's window, and all windows that it may read are known. The steps
+     * of a plain exec take the fast path. */
     bool traced, plain;
     bool own; /* the plan touches the buffers of this rank only, apart from messages and signals */
     /* some long window that the exec may read is not known yet, and must be found before the exec

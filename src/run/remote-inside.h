@@ -114,7 +114,9 @@ struct tt_operation {
     int peer;    /* rank in the team */
     bool takes;  /* the operation writes to memory of this rank */
     bool opened; /* the operation moves bytes to or from a buffer that the peer opened */
-    bool closed; /* the peer has closed its buffer: the operation never completes */
+    /* the peer has closed its buffer, or does not send its message, because its execution has
+     * failed: the operation never completes */
+    bool closed;
     char *at;
     int64_t len;
     void *payload; /* owned by the operation */
@@ -158,8 +160,10 @@ struct tt_mirror {
     /* by slot: 1 + the last execution whose call signature this rank has sent to the member */
     uint64_t signature_sent[TT_WINDOWS];
     struct tt_remote_opening *opening[TT_WINDOWS]; /* by slot: the member's opening, with keys */
-    /* messages for executions that this rank has not begun */
+    /* messages for executions that this rank has not begun; messages whose payload has not arrived
+     * (`coming` counts these); and messages that came after one of these */
     struct tt_arrivals early;
+    int coming;
     struct tt_arrivals arrived; /* data for which no recv is posted */
     /* by lane, and within it by slot: the ends at which recvs wait for data of the member; NULL:
      * none yet */

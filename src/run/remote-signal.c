@@ -73,6 +73,7 @@ static void remote_drop(struct tt_team *t)
 {
     for (struct tt_mirror *m = t->remote->mirrors; m; m = m->next) {
         tt_arrivals_drop(t->remote_teams, &m->early);
+        m->coming = 0;
         tt_arrivals_drop(t->remote_teams, &m->arrived);
     }
     t->remote->early = t->remote->kept = 0;

@@ -154,9 +154,11 @@ static void opening_came(tutti_context *context, void *arg, tutti_status status)
         tt_free(a->opening);
         a->opening = NULL;
     }
-    if (t)
-        look_through(t, t->remote->mirror[a->packet.head.from]);
-    else if (a->dropped)
+    if (t) {
+        struct tt_mirror *m = t->remote->mirror[a->packet.head.from];
+        m->coming--;
+        look_through(t, m);
+    } else if (a->dropped)
         tt_arrival_free(NULL, a);
 }
 
@@ -233,6 +235,7 @@ static struct tt_arrival *copy_of(struct tt_remote_teams *remote_teams, const st
 static void append_early(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a)
 {
     tt_arrivals_append(&m->early, a);
+    m->coming += !a->ready;
     t->remote->early++;
 }
 
@@ -280,7 +283,7 @@ static void arrived(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a
     const struct tt_remote_head *head = &a->packet.head;
     uint64_t begun = team_begun(t);
     if (head->number >= begun + t->slots) return;
-    bool blocked = m->early.first && !m->early.first->ready;
+    bool blocked = m->coming > 0;
     bool whole = a->data || !payload->receive;
     m->fresh = true;
     if (head->number - head->behind > m->done) m->done = head->number - head->behind;
@@ -413,7 +416,7 @@ static void came_early(struct tt_remote_teams *remote_teams, struct tt_team *t,
     const struct tt_remote_head *head = &a->packet.head;
     struct tt_mirror *m = sender(t, a->rank, head->from);
     a->team = t;
-    a->dropped = !m;
+    a->dropped = !m || a->credit;
     if (m && !a->credit) {
         m->fresh = true;
         if (head->number - head->behind > m->done) m->done = head->number - head->behind;
@@ -421,7 +424,10 @@ static void came_early(struct tt_remote_teams *remote_teams, struct tt_team *t,
         return;
     }
     if (m) credited(t, m, head);
-    if (a->ready) tt_arrival_free(remote_teams, a);
+    if (a->ready)
+        tt_arrival_free(remote_teams, a);
+    else
+        a->team = NULL; /* opening_came frees the message */
 }
 
 /* Takes the messages that arrived before the team was made. */
@@ -543,12 +549,14 @@ static void failed(struct tt_operation *x, tutti_status status)
         tt_remote_lost(t, x->peer);
 }
 
-/* An operation on a buffer that the peer opened gets ARG if the peer has failed or left in this
- * execution, and so has closed the buffer. Marks such an operation as closed and returns true: its
- * step stays incomplete until another message reports what happened to the peer. */
-static bool is_closed(struct tt_operation *x)
+/* An operation on a buffer that the peer opened gets ARG if the peer's execution has failed, or the
+ * peer has left it, and so has closed the buffer. A recv of a long message gets CANCELLED in the
+ * same case. Marks such an operation as closed and returns true: its step stays incomplete until
+ * another message reports what happened. */
+static bool is_closed(struct tt_operation *x, tutti_status status)
 {
-    x->closed = x->exec && x->opened;
+    bool closes = x->opened ? status == TUTTI_ERR_ARG : status == TT_STATUS_CANCELLED;
+    x->closed = x->exec && closes;
     return x->closed;
 }
 
@@ -556,7 +564,7 @@ void tt_remote_moved(tutti_context *context, void *arg, tutti_status status)
 {
     struct tt_operation *x = arg;
     (void)context;
-    if (tt_unlikely(status == TUTTI_ERR_ARG) && is_closed(x)) return;
+    if (tt_unlikely(status > TUTTI_AGAIN) && is_closed(x, status)) return;
     if (x->exec && status != TUTTI_OK)
         failed(x, status);
     else if (x->exec && x->message)
@@ -569,7 +577,7 @@ void tt_remote_moved(tutti_context *context, void *arg, tutti_status status)
 tutti_status tt_operation_started(struct tt_operation *x, tutti_status status)
 {
     if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
-    if (status == TUTTI_ERR_ARG && is_closed(x)) return TUTTI_OK;
+    if (is_closed(x, status)) return TUTTI_OK;
     if (status != TUTTI_ERR_PEER) tt_operation_unlist(x);
     tt_remote_moved(x->remote_teams->context, x, status);
     return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
@@ -836,49 +844,6 @@ void tt_remote_end(struct tt_exec *exec)
     for (struct tt_mirror *m = remote->mirrors; m; m = m->next)
         if (m->wanted || (sweep && m->fresh)) tt_remote_credit(t, m);
     if (sweep) remote->swept = t->my_done;
-}
-
-/* Removes from their queues (struct tt_end) the recvs whose messages have not come. */
-static void withdraw(struct tt_exec *exec)
-{
-    struct tt_end **link = &exec->ends, *end;
-    while ((end = *link) != NULL) {
-        while (end->remote && tt_end_take(end)) continue;
-        if (end->remote)
-            *link = end->next;
-        else
-            link = &end->next;
-    }
-}
-
-/* Operations that only read the buffers of the execution go on without it. While an operation
- * writes to these buffers, it stays in the list of the execution, and the function returns true. */
-bool tt_remote_fail(struct tt_exec *exec)
-{
-    bool writes = false;
-    withdraw(exec);
-    for (struct tt_operation *x = exec->remote->moving, *after; x; x = after) {
-        after = x->after;
-        if (x->closed)
-            tt_operation_free(x);
-        else if (x->takes)
-            writes = true;
-        else
-            tt_operation_unlist(x);
-    }
-    if (!writes) tt_remote_release(exec);
-    return writes;
-}
-
-void tt_remote_forget(struct tt_exec *exec)
-{
-    while (exec->remote->moving) {
-        if (exec->remote->moving->closed)
-            tt_operation_free(exec->remote->moving);
-        else
-            tt_operation_unlist(exec->remote->moving);
-    }
-    tt_remote_release(exec);
 }
 
 /* Whether the operation is a signal. An execution does not wait for the receiver of a signal, which

@@ -94,9 +94,9 @@ void tt_remote_fetched(struct tt_exec *exec, uint32_t lane);
 void tt_remote_begin(struct tt_exec *exec);
 /* Releases what an ended execution used, and sends `done` to the members that need it. */
 void tt_remote_end(struct tt_exec *exec);
-/* Called for an execution that failed: withdraws its recvs, and detaches the operations that only
- * read its buffers. Returns true while some operation still writes to the buffers of the execution:
- * then the caller must advance the exec and call this again. */
+/* Called for an execution that failed: withdraws its recvs, and cancels its operations. Returns
+ * true while the network or another process still uses the buffers of the execution: then the
+ * caller must advance the exec and call this again. */
 bool tt_remote_fail(struct tt_exec *exec);
 /* Releases the memory that the execution registered or fetched. */
 void tt_remote_release(struct tt_exec *exec);

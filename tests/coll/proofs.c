@@ -454,6 +454,83 @@ static void long_pieces_go_in_slices(void **state)
     tt_prover_free(prover);
 }
 
+/* ---- Flag values of phases ---- */
+
+/* Returns the phase to which the flag value of a step belongs in its last turn, and in *first the
+ * phase of its first turn. `loop` is the step that begins the loop around it; NULL: none. */
+static uint32_t phases_of(const struct tt_plan *plan, const struct tt_step *s,
+                          const struct tt_step *loop, uint32_t *first)
+{
+    const struct tt_vary none = {.tail = -1}, *v = s->vary ? &plan->varies[s->vary] : &none;
+    uint32_t last = loop ? loop->value - 1 : 0;
+    *first = (s->value + (uint32_t)v->inc[0] * (loop ? v->from : 0)) / TT_PHASE_VALUES;
+    return (s->value + (uint32_t)v->inc[0] * last) / TT_PHASE_VALUES;
+}
+
+/* Checks that the values of each step are those of one phase, and returns the number of loops. */
+static int check_phases(const struct plans *all, const struct tt_plan *plan)
+{
+    int loops = 0;
+    uint32_t first;
+    const struct tt_step *loop = NULL;
+    for (uint32_t i = 0; i < plan->steps_n; i++) {
+        const struct tt_step *s = &plan->steps[i];
+        if (s->kind == TT_LOOP && loop) fail_msg("%s: a loop in a loop", all->text);
+        if (s->kind == TT_LOOP || s->kind == TT_END) loop = s->kind == TT_LOOP ? s : NULL;
+        loops += s->kind == TT_LOOP;
+        if (s->kind != TT_SIGNAL && s->kind != TT_AWAIT) continue;
+        if (phases_of(plan, s, loop, &first) != first)
+            fail_msg("%s rank %d step %u: values of two phases", all->text, plan->me, i);
+    }
+    return loops;
+}
+
+/* Long vectors in short slices: 48 million slices of one element in the first phase. */
+static void phases_have_values_of_their_own(void **state)
+{
+    int node[] = {0, 0, 1, 1};
+    struct plans all;
+    struct tt_map map = plans_map(4);
+    struct tt_problem problem = plans_problem(TT_COLL_allreduce, 4, 192 << 20);
+    (void)state;
+    problem.call.slice = 8;
+    map.nodes = 2;
+    map.node = node;
+    assert_true(plans_make(&all, &tt_allreduce_composed, &problem, &map));
+    for (int r = 0; r < 4; r++) assert_true(check_phases(&all, all.plans[r]) > 0);
+    plans_free(&all);
+}
+
+/* Builds a plan of two phases, the first of which raises a flag `turns` times by `inc`. Returns
+ * NULL if that fails. */
+static struct tt_plan *two_phases(struct tt_builder *b, uint32_t turns, int inc)
+{
+    const struct tt_problem problem = plans_problem(TT_COLL_barrier, 2, 0);
+    tt_builder_reset(b, 2, 0, &problem.call, "phases");
+    for (int phase = 0; phase < 2; phase++) {
+        tt_phase(b, phase);
+        tt_loop(b, turns);
+        tt_signal(b, 1, 1);
+        tt_per_turn(b, inc, 0);
+        tt_end(b);
+    }
+    return tt_builder_finish(b);
+}
+
+static void a_phase_with_too_many_values_is_refused(void **state)
+{
+    const struct tt_problem problem = plans_problem(TT_COLL_barrier, 2, 0);
+    struct tt_builder *b = tt_builder_new(2, 0, &problem.call, "phases");
+    (void)state;
+    assert_non_null(b);
+    struct tt_plan *plan = two_phases(b, TT_PHASE_VALUES / 2 - 1, 2);
+    assert_non_null(plan);
+    tt_plan_free(plan);
+    assert_null(two_phases(b, TT_PHASE_VALUES / 2 + 1, 2));
+    assert_non_null(strstr(tutti_error(), "2^24 flag values"));
+    tt_builder_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -464,6 +541,8 @@ int main(void)
         cmocka_unit_test(only_the_root_knows_the_counts_of_others),
         cmocka_unit_test(long_pieces_go_in_slices),
         cmocka_unit_test(spanning_algorithms_are_proven_for_long_vectors),
+        cmocka_unit_test(phases_have_values_of_their_own),
+        cmocka_unit_test(a_phase_with_too_many_values_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,15 +5,18 @@
  *
  *     plan-file N [init] [place] [again] [reduce]
  *     plan-file 1 late
+ *     plan-file 1 ahead FILE
  *
  * The first form calls an allreduce of N numbers, or with `reduce` a reduce: with `init` by a
  * persistent request, with `place` in place, and with `again` 100 times. The second form calls a
- * bcast of one number, for which rank 1 is late.
+ * bcast of one number, for which rank 1 is late. The third form calls a bcast of one number and a
+ * scatter. When rank 0 has begun both and made the file, rank 1 begins the bcast only.
  */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <tutti/tutti.h>
 
 struct plan_file_test {
@@ -88,6 +91,29 @@ static bool put_waits(struct plan_file_test *t)
     return !done && status == TUTTI_OK && t->out[0] == 4.5;
 }
 
+/* The data of the scatter reach rank 1 before it has begun the scatter, and before the signals of
+ * rank 0 in the bcast, which wait for rank 1. */
+static bool ahead_is_right(struct plan_file_test *t, const char *file)
+{
+    tutti_request *bcast, *scatter;
+    double pieces[2] = {1.5, 2.5}, piece = 0;
+    t->out[0] = t->me == 0 ? 4.5 : 0;
+    if (tutti_barrier(t->world) != TUTTI_OK) return false;
+    while (t->me == 1 && access(file, F_OK) != 0) usleep(1000);
+    tutti_status status = tutti_ibcast(t->world, t->out, 1, TUTTI_F64, 0, &bcast);
+    if (status == TUTTI_OK && t->me == 1) status = tutti_wait(bcast);
+    if (status != TUTTI_OK) return false;
+    status = tutti_iscatter(t->world, pieces, &piece, 1, TUTTI_F64, 0, &scatter);
+    if (status == TUTTI_OK && t->me == 0 && tutti_test(scatter) > TUTTI_AGAIN) return false;
+    FILE *f = t->me == 0 ? fopen(file, "we") : NULL;
+    if (f) fclose(f);
+    if (status == TUTTI_OK && t->me == 0) status = tutti_wait(bcast);
+    if (status == TUTTI_OK) status = tutti_wait(scatter);
+    tutti_request_free(bcast);
+    tutti_request_free(scatter);
+    return status == TUTTI_OK && t->out[0] == 4.5 && piece == (t->me == 0 ? 1.5 : 2.5);
+}
+
 static void call_again(struct plan_file_test *t, int times)
 {
     tutti_status status = TUTTI_OK;
@@ -115,6 +141,8 @@ int main(int argc, char **argv)
     if (!t.in || !t.out) return 1;
     if (has(argv, "late"))
         printf("rank %d: %s\n", t.me, put_waits(&t) ? "right" : "WRONG");
+    else if (has(argv, "ahead"))
+        printf("rank %d: %s\n", t.me, ahead_is_right(&t, argv[argc - 1]) ? "right" : "WRONG");
     else
         call_again(&t, has(argv, "again") ? 100 : 1);
     (void)tutti_finalize(client);

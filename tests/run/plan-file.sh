@@ -71,6 +71,32 @@ PLAN
 TUTTI_ALGORITHM=bcast=@late.plan expect 0 tutti run -n 2 "$program" 1 late
 [ "$(lines out '^rank [01]: right$')" -eq 2 ] || fail 'a put did not wait'
 
+# Rank 1 gets from the buffer that rank 0 has opened, when a signal says so that came after the
+# opening. The opening is a long message, before which a message for the next call has come.
+cat >ahead.plan <<'PLAN'
+tutti plan 1
+problem bcast/f64/8/p2@nodes:1,1
+
+plan bcast algorithm ahead rank 0 of 2 type f64
+opens OUT
+lane 0
+  await 1 1
+  signal 1 1
+  signal 1 2
+  await 1 2
+
+plan bcast algorithm ahead rank 1 of 2 type f64
+lane 0
+  signal 0 1
+  await 0 2
+  get %0 OUT[0] <- OUT@0[0] len 8
+  wait %0
+  signal 0 2
+PLAN
+TUTTI_CMA=0 TUTTI_NODES=1,1 TUTTI_EAGER=0 TUTTI_ALGORITHM=bcast=@ahead.plan,scatter=binomial \
+    expect 0 tutti run -n 2 --timeout 300 "$program" 1 ahead begun
+[ "$(lines out '^rank [01]: right$')" -eq 2 ] || fail 'a signal overtook an opening'
+
 # error FILE PATTERN: expects the same error on all ranks.
 error() {
     local words

@@ -4,7 +4,7 @@
  * makes progress. In an allreduce of five rounds rank 0 sleeps until the other ranks come, and must
  * not sleep again in the later rounds. On a busy machine it may sleep more often, so the test takes
  * the minimum over twenty allreduces. Also checks that ranks that share processors yield less if
- * they wait for other nodes.
+ * they wait for other nodes, and that a rank that begins a call wakes those that may wait for this.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
+#include "text/plan-file.h"
 
 enum { RANKS = 32, ROUNDS = 5, TURNS = 20, YIELDS = 3000 };
 
@@ -58,6 +59,63 @@ static void one_rank(tutti_client *client, void *arg)
     }
 }
 
+/* ---- Puts ---- */
+
+/* A bcast in which rank 0 puts the bytes into the window of rank 1, once rank 1 has begun. */
+static const char put[] = "tutti plan 1\nproblem bcast/f64/8/p2\n"
+                          "plan bcast algorithm put rank 0 of 2 type f64\n"
+                          "lane 0\n  put %0 WIN@1[0] <- OUT[0] len 8\n  wait %0\n  signal 1 1\n"
+                          "plan bcast algorithm put rank 1 of 2 type f64\n"
+                          "lane 0\n  await 0 1\n  copy OUT[0] <- WIN[0] len 8\n";
+
+static struct tt_exec *put_exec(tutti_team *world, struct tt_plan *plan, double *value)
+{
+    static const struct tt_call_signature signature = {.coll = -1};
+    struct tt_exec *exec = tt_exec_new(&world->run, plan, TT_SHORT_WINDOWS);
+    must(exec != NULL, "exec");
+    exec->signature = &signature;
+    exec->shape = 1;
+    exec->buffer[TT_OUT] = (char *)value;
+    exec->bytes[TT_OUT] = sizeof *value;
+    return exec;
+}
+
+/* Starts the bcast while rank 0 counts as asleep. Returns whether this wakes rank 0. */
+static bool start_wakes(struct tt_exec *exec)
+{
+    struct tt_job_page *job = exec->team->fabric->job;
+    struct tt_wake_word *word = job->rank[0].wake_word;
+    uint32_t before = atomic_load(&word->wakes);
+    atomic_fetch_add(&word->sleeping, 1);
+    atomic_fetch_add(&job->sleepers, 1);
+    tt_exec_start(exec);
+    atomic_fetch_sub(&job->sleepers, 1);
+    atomic_fetch_sub(&word->sleeping, 1);
+    return atomic_load(&word->wakes) != before;
+}
+
+static void put_rank(tutti_client *client, void *arg)
+{
+    static const struct tt_call call = {
+        .coll = TT_COLL_bcast, .type = TUTTI_F64, .n = 1, .sz = 8, .commutes = true};
+    struct tt_plan_file file;
+    struct tt_plan *plans[2];
+    int me = tutti_rank(tutti_world(client));
+    double value = me == 0 ? 4.5 : 0;
+    (void)arg;
+    must(tt_plan_file_text(&file, "put", put) == TUTTI_OK, "plan file");
+    must(tt_plan_file_plans(&file, &call, 2, plans), "plans");
+    struct tt_exec *exec = put_exec(tutti_world(client), plans[me], &value);
+    if (me == 0)
+        tt_exec_start(exec);
+    else
+        must(start_wakes(exec), "a rank that begins does not wake the rank that puts");
+    must(tt_exec_wait(exec) == TUTTI_OK && value == 4.5, "bcast");
+    tt_exec_free(exec);
+    for (int r = 0; r < 2; r++) tt_plan_free(plans[r]);
+    tt_plan_file_close(&file);
+}
+
 int main(void)
 {
     int nothing = eventfd(0, EFD_CLOEXEC);
@@ -65,6 +123,7 @@ int main(void)
          "fewer yields on several nodes");
     must(nothing >= 0 && setenv("TUTTI_ALGORITHM", "allreduce=doubling", 1) == 0, "beginning");
     must(tutti_threads(RANKS, one_rank, &nothing) == TUTTI_OK, "threads");
+    must(tutti_threads(2, put_rank, NULL) == TUTTI_OK, "threads");
     close(nothing);
     int fewest = counted[0];
     for (int turn = 1; turn < TURNS; turn++)
