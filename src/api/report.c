@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "choose/predict.h"
 #include "fabric/tally.h"
 #include "plan/words.h"
@@ -186,10 +187,12 @@ static bool ends_in(const char *path, const char *ending)
 static void write_to(FILE *out, const tutti_client *client, const char *path)
 {
     const struct tt_tally *t = client->fabric.tally;
+    locale_t former = tt_locale_enter();
     if (ends_in(path, ".json"))
         print_json(out, client, t);
     else
         print_text(out, client, t);
+    tt_locale_leave(former);
 }
 
 void tt_report_write(tutti_client *client)

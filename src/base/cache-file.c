@@ -67,14 +67,15 @@ void tt_machine_processor(char *name, size_t n)
 /* ---- The path ---- */
 
 /* Writes the name as a part of a file name: in lower case, with '-' for characters other than
- * letters and digits. */
+ * ASCII letters and digits. The result must not depend on the program's locale. */
 static void print_slug(char *to, size_t n, const char *name)
 {
     size_t used = 0;
     for (; *name && used + 1 < n; name++) {
-        bool plain = isalnum((unsigned char)*name);
+        char lower = (char)(*name >= 'A' && *name <= 'Z' ? *name - 'A' + 'a' : *name);
+        bool plain = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
         if (!plain && (used == 0 || to[used - 1] == '-')) continue;
-        to[used++] = plain ? (char)tolower((unsigned char)*name) : '-';
+        to[used++] = plain ? lower : '-';
     }
     while (used > 0 && to[used - 1] == '-') used--;
     to[used] = '\0';

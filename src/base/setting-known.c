@@ -11,6 +11,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/locale.h"
 #include "base/settings.h"
 
 #define PREFIX "TUTTI_"
@@ -73,7 +74,7 @@ static bool is_number(const struct tt_known_setting *setting, const char *text)
 static bool is_seconds(const struct tt_known_setting *setting, const char *text)
 {
     char *end;
-    double value = strtod(text, &end);
+    double value = tt_parse_decimal(text, &end);
     return end != text && *end == '\0' && value >= (double)setting->least &&
            value <= (double)setting->most;
 }
@@ -192,8 +193,10 @@ static void check_one(const char *variable, tt_setting_warn_fn *fn, void *arg)
 
 void tt_settings_check(tt_setting_warn_fn *fn, void *arg)
 {
+    locale_t former = tt_locale_enter(); /* in Turkish, I is not the capital letter of i */
     for (char **variable = environ; variable && *variable; variable++)
         if (strncasecmp(*variable, PREFIX, PREFIX_LENGTH) == 0) check_one(*variable, fn, arg);
+    tt_locale_leave(former);
 }
 
 void tt_warnings_add(struct tt_warnings *mine, const struct tt_warnings *theirs)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "base/settings.h"
 
 enum { SETTINGS = 64, NAME_SIZE = 48 };
@@ -80,7 +81,7 @@ int64_t tt_setting_seconds(const char *name)
 {
     const char *text;
     if (!accepted(name, &text)) text = tt_setting_known(name)->otherwise;
-    return (int64_t)(strtod(text, NULL) * 1e9);
+    return (int64_t)(tt_parse_decimal(text, NULL) * 1e9);
 }
 
 int tt_setting_word(const char *name)

@@ -4,6 +4,7 @@
  */
 #include "choose/measure.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,8 +108,10 @@ static char *print_others(const struct tt_trial *t, char text[TT_WISDOM_OTHERS])
     text[0] = '\0';
     for (int i = 0; i < t->n; i++) {
         if (i == t->best || used + 64 > TT_WISDOM_OTHERS) continue;
-        used += (size_t)snprintf(text + used, TT_WISDOM_OTHERS - used, "%s%s:%.3f", used ? "," : "",
-                                 t->candidate[i]->name, 1e-3 * (double)median_ns(t, i));
+        int64_t ns = median_ns(t, i);
+        used +=
+            (size_t)snprintf(text + used, TT_WISDOM_OTHERS - used, "%s%s:%" PRId64 ".%03d",
+                             used ? "," : "", t->candidate[i]->name, ns / 1000, (int)(ns % 1000));
     }
     return text;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "mpi/shim.h"
 
 #define CHOICE(NAME, TEXT) TEXT,
@@ -276,10 +277,12 @@ void tt_mpi_report(struct tt_mpi_report *report)
         return;
     }
     add_up(report);
+    locale_t former = tt_locale_enter();
     if (path && is_json(path))
         print_json(out, report);
     else
         print_text(out, report);
+    tt_locale_leave(former);
     bool failed = fflush(out) != 0 || ferror(out);
     if (path) failed |= fclose(out) != 0;
     if (failed && path) tt_mpi_say("cannot write the whole report to '%s'", path);

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/locale.h"
 #include "mpi/shim.h"
 
 void tt_mpi_say(const char *format, ...)
@@ -41,7 +42,10 @@ static bool names(const char *word, size_t n, const char *function)
     function = strchr(function, '_') + 1;
     size_t length = strlen(function);
     if (length > 2 && strcmp(function + length - 2, "_c") == 0) length -= 2;
-    return length == n && strncasecmp(word, function, n) == 0;
+    locale_t former = tt_locale_enter(); /* in Turkish, I is not the capital letter of i */
+    bool same = length == n && strncasecmp(word, function, n) == 0;
+    tt_locale_leave(former);
+    return same;
 }
 
 /* Reads a list of functions to leave to the host, such as "-bcast,-scan". False: a word is no

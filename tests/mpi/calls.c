@@ -9,6 +9,7 @@
 #ifdef OPEN_MPI
 #include <mpi-ext.h>
 #endif
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -193,6 +194,7 @@ static void others(void)
 
 int main(int argc, char **argv)
 {
+    if (!setlocale(LC_ALL, "")) return 2;
     MPI_Init(&argc, &argv);
     prepare();
     rooted();
