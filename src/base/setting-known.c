@@ -193,6 +193,7 @@ static void check_one(const char *variable, tt_setting_warn_fn *fn, void *arg)
 
 void tt_settings_check(tt_setting_warn_fn *fn, void *arg)
 {
+    for (int i = 0; i < SETTINGS; i++) (void)tt_setting(tt_settings[i].name);
     locale_t former = tt_locale_enter(); /* in Turkish, I is not the capital letter of i */
     for (char **variable = environ; variable && *variable; variable++)
         if (strncasecmp(*variable, PREFIX, PREFIX_LENGTH) == 0) check_one(*variable, fn, arg);

@@ -139,7 +139,8 @@ bool tt_setting_accepts(const struct tt_known_setting *setting, const char *valu
  * of n bytes, and returns the buffer. For a setting of kind TEXT, writes "". */
 char *tt_setting_values(const struct tt_known_setting *setting, char *buffer, size_t n);
 
-/* Calls fn(arg, text) for each TUTTI_* variable of the environment that has no effect. If the
+/* Reads all settings, so that they keep the values that they have now (tt_setting). Then calls
+ * fn(arg, text) for each TUTTI_* variable of the environment that has no effect. If the
  * variable is no setting, the text suggests the setting with the most similar name. If the setting
  * does not accept the value, the text says which values it accepts, and what is used instead. */
 typedef void tt_setting_warn_fn(void *arg, const char *text);
