@@ -211,7 +211,7 @@ static int show_all(struct ps_arguments *a)
     if (jobs.no_memory) fprintf(stderr, "tutti ps: no memory for all jobs\n");
     for (int i = 0; i < jobs.n; i++) show_job(a, &jobs.job[i]);
     tt_jobs_free(&jobs);
-    if (a->rows && !tt_json_write(a->rows, a->json)) return TT_EXIT_FAILED;
+    if (a->rows && !tt_json_write("tutti ps", a->rows, a->json)) return TT_EXIT_FAILED;
     if (a->shown == 0 && !a->rows && jobs.n == 0)
         fprintf(stderr, "tutti ps: no job of this user runs on this machine\n");
     if (a->shown == 0 && a->n > 0)
