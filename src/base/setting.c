@@ -58,6 +58,13 @@ const char *tt_setting(const char *name)
     return value;
 }
 
+void tt_setting_ignore(const char *name)
+{
+    pthread_mutex_lock(&settings.lock);
+    find_locked(name)->value = NULL;
+    pthread_mutex_unlock(&settings.lock);
+}
+
 /* Returns the row of the setting in the table of settings, and its value in *text, if the
  * environment has a value that the setting accepts; else NULL. */
 static const struct tt_known_setting *accepted(const char *name, const char **text)

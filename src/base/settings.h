@@ -130,6 +130,10 @@ const struct tt_known_setting *tt_setting_known(const char *name);
  * (TUTTI_ROOT, TUTTI_DIR ...). */
 bool tt_setting_is_expected(const char *name);
 
+/* Makes the setting one that is not set, from now on and for all parts of the library: the caller
+ * has found that the setting is meant for another process. */
+void tt_setting_ignore(const char *name);
+
 /* Returns the index of the word text[0..n-1] in a list of words that are separated by spaces; -1:
  * the word is not in the list. */
 int tt_word_place(const char *words, const char *text, size_t n);

@@ -17,6 +17,7 @@
 #include "boot/boot.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,6 +105,36 @@ static tutti_status read_place(int64_t *fd, int64_t *size)
     return TUTTI_OK;
 }
 
+static bool is_closed(int64_t fd)
+{
+    return fcntl((int)fd, F_GETFD) < 0 && errno == EBADF;
+}
+
+static tutti_status was_closed(int64_t fd)
+{
+    return tt_fail(TUTTI_ERR_BOOT,
+                   "descriptor %lld, which TUTTI_JOB names as the job's memory, is closed: a "
+                   "process between `tutti run` and this program has closed it (in Python, "
+                   "subprocess does so without close_fds=False); if another launcher started this "
+                   "program, unset TUTTI_JOB, TUTTI_RANK and TUTTI_SIZE for it",
+                   (long long)fd);
+}
+
+/* Ignores TUTTI_JOB if its descriptor is closed and a launcher with PMIx has started this process.
+ * Then `tutti run` has started the launcher as a rank, and the launcher has passed on the
+ * environment, but not the descriptor, as mpirun does. */
+static void leave_outer_job(void)
+{
+    int64_t fd, size;
+    if (!tt_setting("TUTTI_JOB") || !tt_pmix_there() || read_place(&fd, &size) != TUTTI_OK) return;
+    if (!is_closed(fd)) return;
+    if (strcmp(tt_setting("PMIX_RANK"), "0") == 0)
+        tt_warn("TUTTI_JOB is ignored, because its descriptor %lld is closed: the ranks join the "
+                "job of the launcher with PMIx that `tutti run` has started",
+                (long long)fd);
+    tt_setting_ignore("TUTTI_JOB");
+}
+
 /* Returns whether the launcher has recorded that the process which it started as this rank has
  * ended. If so, this process is one that the ended process has left behind. */
 static bool is_left_behind(const struct tt_job_page *job, int rank)
@@ -154,6 +185,7 @@ static tutti_status map_first(void)
         return same_version(tt_segment_page(&launched.segment), launched.rank);
     }
     TT_TRY(read_place(&fd, &size));
+    if (is_closed(fd)) return was_closed(fd);
     TT_TRY(tt_segment_attach(&launched.segment, (int)fd, launched.rank));
     return fits(tt_segment_page(&launched.segment), size, launched.rank);
 }
@@ -305,6 +337,7 @@ tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, handle_forks);
     pthread_mutex_lock(&launched.lock);
+    if (!gather && !launched.pid) leave_outer_job();
     bool alone = !gather && !launched.pid && !tt_setting("TUTTI_JOB") && !tt_pmix_there();
     tutti_status status = take_gather(gather);
     if (status == TUTTI_OK && !alone) status = attach_launched(seat);

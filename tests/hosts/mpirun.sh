@@ -66,5 +66,12 @@ expect 1 env PMIX_NAMESPACE=none PMIX_RANK=0 PMIX_SERVER_URI41='none.0;tcp4://12
 says out '^rank 0: attach: .*the PMIx server that the environment names cannot be reached'
 expect 0 env PMIX_NAMESPACE=none PMIX_RANK=0 TUTTI_PMIX=0 "$boot" join
 
+# If `tutti run` starts mpirun, the ranks inherit TUTTI_JOB, but mpirun has closed its descriptor.
+# shellcheck disable=SC2016
+expect 0 tutti run -n 1 sh -c 'exec mpirun --allow-run-as-root --oversubscribe -n 2 "$0"' "$TUTTI_BUILD/bin/hello"
+[ "$(lines out '^rank [01] of 2: the sum of all ranks is 1$')" -eq 2 ] || fail 'not the job of mpirun'
+[ "$(lines err 'rank 0. warning: TUTTI_JOB is ignored, because its descriptor [0-9]+ is closed')" -eq 1 ] ||
+    fail 'not warned of once'
+
 # Nothing is left behind.
 [ -z "$(find "$TMPDIR" -type f -o -type s)" ] || fail "files are left: $(find "$TMPDIR")"

@@ -90,6 +90,11 @@ for when in join-as-daemon join-as-early-daemon; do
     expect 0 tutti run -n 2 --timeout 3000 "$rank" $when
     says err '^init: the process that was started as rank 0 has ended, and this is another one, which it left behind by daemon'
 done
+# A process between `tutti run` and the program closes the descriptor of the job's memory.
+expect 1 tutti run -n 2 --on-failure continue python3 -c 'import subprocess, sys
+sys.exit(subprocess.call(sys.argv[1:]))' "$rank" join
+[ "$(lines err '^init: descriptor [0-9]+, which TUTTI_JOB names as the job.s memory, is closed: .*close_fds=False.*unset TUTTI_JOB')" -eq 2 ] ||
+    fail 'the closed descriptor is not named'
 # Without a launcher, the child of a rank makes a job of its own.
 expect 0 "$rank" join-in-child
 says out '^child: done: $'
