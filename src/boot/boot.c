@@ -264,15 +264,30 @@ void tt_boot_detach(struct tt_seat *seat, tutti_status status)
     pthread_mutex_unlock(&launched.lock);
 }
 
-/* Returns whether this process is the first of several processes that srun started without PMIx, so
- * that each of them is a job of one rank. */
-static bool is_first_of_many(void)
+/* Launchers that start processes without PMIx. Their variables hold the number of processes and the
+ * number of this process. PMI_SIZE and PMI_RANK are those of PMI-1 and PMI-2, older protocols than
+ * PMIx, which the mpiexec of MPICH and its relatives speak (Hydra). */
+static const struct old_launcher {
+    const char *size, *rank, *name, *instead;
+} old_launchers[] = {
+    {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun", "srun --mpi=pmix"},
+    {"PMI_SIZE", "PMI_RANK", "mpiexec, MPICH's or one like it,",
+     "Open MPI's mpirun, prun or `tutti run`"},
+};
+
+/* Returns the launcher if this process is the first of several that it started without PMIx, so
+ * that each of them is a job of one rank; else NULL. */
+static const struct old_launcher *first_of_many(void)
 {
-    const char *tasks = tt_setting("SLURM_STEP_NUM_TASKS"), *me = tt_setting("SLURM_PROCID");
-    return !tt_setting("PMIX_RANK") && tasks && atoi(tasks) > 1 && me && strcmp(me, "0") == 0;
+    for (size_t i = 0; i < sizeof old_launchers / sizeof *old_launchers; i++) {
+        const struct old_launcher *l = &old_launchers[i];
+        const char *ranks = tt_setting(l->size), *me = tt_setting(l->rank);
+        if (ranks && atoi(ranks) > 1 && me && strcmp(me, "0") == 0) return l;
+    }
+    return NULL;
 }
 
-/* Warns if only a part of the variables that a launcher sets is set, or if srun started this
+/* Warns if only a part of the variables that a launcher sets is set, or if a launcher started this
  * process without PMIx. In both cases the user probably wanted one job of many ranks, and not many
  * jobs of one rank. */
 static void warn_alone(void)
@@ -281,10 +296,12 @@ static void warn_alone(void)
                       : tt_setting("TUTTI_SIZE") ? "TUTTI_SIZE"
                                                  : NULL;
     if (set) tt_warn("%s is set but TUTTI_JOB is not: ignored, this is a job of one rank", set);
-    if (!set && is_first_of_many() && !tt_setting("TUTTI_PMIX"))
-        tt_warn("srun started %s tasks without PMIx, so each is a job of one rank: use "
-                "srun --mpi=pmix, or TUTTI_PMIX=0 if you want such jobs",
-                tt_setting("SLURM_STEP_NUM_TASKS"));
+    if (set || tt_setting("PMIX_RANK") || tt_setting("TUTTI_PMIX")) return;
+    const struct old_launcher *launcher = first_of_many();
+    if (launcher)
+        tt_warn("%s started %s processes without PMIx, so each is a job of one rank: use %s, or "
+                "TUTTI_PMIX=0 if you want such jobs",
+                launcher->name, tt_setting(launcher->size), launcher->instead);
 }
 
 static tutti_status boot_alone(struct tt_seat *seat)
