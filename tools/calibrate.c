@@ -201,6 +201,7 @@ static int measure(const char *output)
 {
     struct tt_machine machine = {0}, before = {0};
     char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY];
+    if (!tt_arg_keeps_times("tutti calibrate", output, "TUTTI_MACHINE")) return TT_EXIT_FAILED;
     if (!find_path(output, path)) return TT_EXIT_FAILED;
     if (tt_file_try(path) != TUTTI_OK) return failed();
     choose_by_table();

@@ -18,8 +18,8 @@
 enum { PREFIX_LENGTH = sizeof PREFIX - 1, NAME_MOST = 128 };
 
 const struct tt_known_setting tt_settings[] = {
-#define ROW(name, kind, rule, otherwise, does)                                                     \
-    {PREFIX #name, kind, TT_SETTING_##rule, otherwise, does},
+#define ROW(name, kind, rule, costs, otherwise, does)                                              \
+    {PREFIX #name, kind, TT_SETTING_##rule, TT_SETTING_##costs, otherwise, does},
     TT_SETTING_LIST(ROW)
 #undef ROW
 };
@@ -140,6 +140,17 @@ char *tt_setting_values(const struct tt_known_setting *setting, char *buffer, si
         snprintf(buffer + used, n - used, " from %s to %s", print_limit(least, setting->least),
                  print_limit(most, setting->most));
     return buffer;
+}
+
+const char *tt_setting_of_costs(void)
+{
+    for (int i = 0; i < SETTINGS; i++) {
+        const struct tt_known_setting *s = &tt_settings[i];
+        const char *value = s->costs == TT_SETTING_COSTS ? tt_setting(s->name) : NULL;
+        if (value && strcmp(value, s->otherwise) != 0 && tt_setting_accepts(s, value))
+            return s->name;
+    }
+    return NULL;
 }
 
 /* ---- Checking the environment ---- */

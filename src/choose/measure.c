@@ -5,10 +5,12 @@
 #include "choose/measure.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/settings.h"
 #include "run/signature.h"
 
 /* MARGIN: by how many per cent another candidate must be faster than the algorithm that is chosen
@@ -187,6 +189,18 @@ static bool pretends(const struct tt_team *team)
     return team->fabric->nodes > team->fabric->job->nodes;
 }
 
+/* Whether the times may be kept in the file of the wisdom. If not, warns once. */
+static bool may_keep(void)
+{
+    static atomic_flag warned = ATOMIC_FLAG_INIT;
+    const char *changed = tt_setting("TUTTI_WISDOM") ? NULL : tt_setting_of_costs();
+    if (changed && !atomic_flag_test_and_set(&warned))
+        tt_warn("what was measured is not kept, because %s changes the times; TUTTI_WISDOM=FILE "
+                "keeps it in a file of its own",
+                changed);
+    return !changed;
+}
+
 /* Adds the decided trials to the file of the wisdom. Only one member of the team does so, and no
  * call fails if the file cannot be written: the next job measures again. */
 static void write_lines(const struct tt_trials *trials, const struct tt_team *team)
@@ -196,7 +210,8 @@ static void write_lines(const struct tt_trials *trials, const struct tt_team *te
     int n = 0;
     for (int i = 0; lines && i < trials->n; i++) n += line_of(trials->trial[i], team, &lines[n]);
     tt_error_keep(error);
-    if (n > 0 && tt_wisdom_path(path, why) && tt_wisdom_add(path, lines, n) != TUTTI_OK)
+    if (n > 0 && tt_wisdom_path(path, why) && may_keep() &&
+        tt_wisdom_add(path, lines, n) != TUTTI_OK)
         tt_warn("what was measured is not kept: %s", tutti_error());
     tt_error_restore(error);
     tt_free(lines);

@@ -82,6 +82,14 @@ for locale in de_DE tr_TR; do
     says err 'choice: .* for allreduce.*by wisdom'
 done
 
+# Times that a setting changes are kept only in a file that the user names.
+rm -f "$file"
+expect 0 run TUTTI_CHOICE=measure TUTTI_YIELDS=3
+says err 'warning: what was measured is not kept, because TUTTI_YIELDS changes the times; TUTTI_WISDOM=FILE keeps it'
+[ ! -e "$file" ] || fail 'times with a setting are kept'
+expect 0 run TUTTI_CHOICE=measure TUTTI_YIELDS=3 TUTTI_WISDOM="$work/yields"
+grep -q '^allreduce' yields || fail 'times are not kept in a file that is named'
+
 # If the wisdom cannot be written, the job does not fail.
 touch occupied
 expect 0 run TUTTI_CHOICE=measure TUTTI_WISDOM="$work/occupied/wisdom"

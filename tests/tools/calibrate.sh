@@ -18,6 +18,9 @@ expect 2 tutti calibrate --output -
 says err '--output: a model is written to a file'
 expect 2 tutti calibrate nonsense
 
+expect 1 env TUTTI_FAULT=delay=1 tutti calibrate
+says err '^tutti calibrate: TUTTI_FAULT changes the times'
+
 # A folder that cannot be written is an error, and leaves no file. Root may write everywhere, so a
 # file stands where the folder should be. The command must report the error before it measures: with
 # MUTANT=fast no measurement ever succeeds.
