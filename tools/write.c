@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file-limit.h"
+
 /* What a path stands for. */
 struct write_target {
     char *path;
@@ -70,12 +72,15 @@ static bool replace(const struct write_target *t, const char *text, size_t n)
 static bool write_text(const char *text, size_t n, const char *path)
 {
     struct write_target t;
+    struct tt_file_limit limit;
     if (is_stdout(path)) {
         fwrite(text, 1, n, stdout); /* tt_arg_finish reports errors */
         return true;
     }
     if (!find_target(path, &t)) return false;
+    tt_file_limit_enter(&limit);
     bool written = t.is_file ? replace(&t, text, n) : write_and_close(fopen(path, "we"), text, n);
+    tt_file_limit_leave(&limit);
     free(t.path);
     return written;
 }

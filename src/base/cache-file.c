@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file-limit.h"
+
 long tt_machine_processors(void)
 {
     long n = sysconf(_SC_NPROCESSORS_CONF);
@@ -208,15 +210,22 @@ static tutti_status find_target(const char *path, struct place_of_file *t)
 static tutti_status write_into(int fd, const char *path, void (*print)(FILE *, const void *),
                                const void *arg)
 {
+    struct tt_file_limit limit;
     FILE *out = fdopen(fd, "w");
     if (!out) {
         close(fd);
         return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s", path);
     }
+    tt_file_limit_enter(&limit);
     print(out, arg);
     bool good = fflush(out) == 0 && !ferror(out) && fsync(fd) == 0;
-    if (fclose(out) == 0 && good) return TUTTI_OK;
-    return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s", path);
+    int error = errno;
+    bool closed = fclose(out) == 0;
+    if (!good) errno = error;
+    tutti_status status =
+        good && closed ? TUTTI_OK : tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s", path);
+    tt_file_limit_leave(&limit);
+    return status;
 }
 
 /* Makes a new file in the folder of the target, under a name that no other process uses. The new

@@ -10,8 +10,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -326,6 +331,39 @@ static void what_is_there_is_kept(void **state)
     expect_lines(file, "new\nnew\n");
 }
 
+static int entries_of(const char *name)
+{
+    int n = 0;
+    DIR *entries = opendir(name);
+    assert_non_null(entries);
+    while (readdir(entries)) n++;
+    closedir(entries);
+    return n;
+}
+
+/* A write beyond the limit on the size of files is an error, and not the end of the process by
+ * SIGXFSZ. The old file stays, and nothing else is left. */
+static void what_is_too_large_is_refused(void **state)
+{
+    char file[TT_FILE_PATH];
+    struct rlimit before;
+    sigset_t pending;
+    (void)state;
+    snprintf(file, sizeof file, "%s/kept", folder);
+    int entries = entries_of(folder);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit none = {0, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    tutti_status status = tt_file_merge(file, &adds_new);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(status, TUTTI_ERR_SYSTEM);
+    assert_non_null(strstr(tutti_error(), strerror(EFBIG)));
+    expect_lines(file, "new\nnew\n");
+    assert_int_equal(entries_of(folder), entries);
+    assert_int_equal(sigpending(&pending), 0);
+    assert_int_equal(sigismember(&pending, SIGXFSZ), 0);
+}
+
 static void what_is_no_file_is_refused(void **state)
 {
     char file[TT_FILE_PATH], other[TT_FILE_PATH], why[TT_FILE_WHY];
@@ -367,12 +405,19 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interpolates),          cmocka_unit_test(is_bounded),
-        cmocka_unit_test(is_credible),           cmocka_unit_test(is_read_as_written),
-        cmocka_unit_test(network_is_optional),   cmocka_unit_test(network_is_credible),
-        cmocka_unit_test(others_are_refused),    cmocka_unit_test(only_files_are_read),
-        cmocka_unit_test(path_is_found),         cmocka_unit_test(lines_are_merged),
-        cmocka_unit_test(what_is_there_is_kept), cmocka_unit_test(what_is_no_file_is_refused),
+        cmocka_unit_test(interpolates),
+        cmocka_unit_test(is_bounded),
+        cmocka_unit_test(is_credible),
+        cmocka_unit_test(is_read_as_written),
+        cmocka_unit_test(network_is_optional),
+        cmocka_unit_test(network_is_credible),
+        cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(only_files_are_read),
+        cmocka_unit_test(path_is_found),
+        cmocka_unit_test(lines_are_merged),
+        cmocka_unit_test(what_is_there_is_kept),
+        cmocka_unit_test(what_is_too_large_is_refused),
+        cmocka_unit_test(what_is_no_file_is_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

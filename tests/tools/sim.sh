@@ -130,7 +130,7 @@ done
 # the one at the end of a symbolic link, and has its mode. The name may be as long as a name can be.
 # limited COMMAND...: runs the command, which cannot make any file longer than 0 bytes.
 limited() {
-    (trap '' XFSZ && ulimit -f 0 && "$@") 2>&1 | cat
+    (ulimit -f 0 && "$@") 2>&1 | cat
     return "${PIPESTATUS[0]}"
 }
 mkdir written
