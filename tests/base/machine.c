@@ -232,6 +232,12 @@ static void path_is_found(void **state)
     assert_true(tt_machine_path(path, why));
     assert_int_equal(strncmp(path, "/var/my/tutti/", 14), 0);
     assert_string_equal(path + strlen(path) - 8, ".machine");
+    char large[TT_MACHINE_PATH + 1] = "/";
+    memset(large + 1, 'x', sizeof large - 2);
+    setenv("XDG_CACHE_HOME", large, 1);
+    assert_false(tt_machine_path(path, why));
+    assert_non_null(strstr(why, "the cache folder in XDG_CACHE_HOME or HOME has"));
+    assert_non_null(strstr(why, "bytes, which is too long"));
     unsetenv("XDG_CACHE_HOME");
     unsetenv("HOME");
     assert_false(tt_machine_path(path, why));
@@ -313,6 +319,18 @@ static const struct tt_file_change adds_new = {.most_bytes = 64,
                                                .stays = stays_but_x,
                                                .add = add_new,
                                                .arg = (char[]){"new\n"}};
+
+/* The name of a file may be as long as the system allows. */
+static void long_names_are_written(void **state)
+{
+    char file[TT_FILE_PATH], name[256] = "";
+    (void)state;
+    memset(name, 'n', sizeof name - 1);
+    snprintf(file, sizeof file, "%s/%s", folder, name);
+    assert_int_equal(tt_file_try(file), TUTTI_OK);
+    assert_int_equal(tt_file_merge(file, &adds_new), TUTTI_OK);
+    expect_lines(file, "new\n");
+}
 
 /* Checks that a file that is rewritten keeps its mode, and that a link to it stays a link. */
 static void what_is_there_is_kept(void **state)
@@ -415,6 +433,7 @@ int main(void)
         cmocka_unit_test(only_files_are_read),
         cmocka_unit_test(path_is_found),
         cmocka_unit_test(lines_are_merged),
+        cmocka_unit_test(long_names_are_written),
         cmocka_unit_test(what_is_there_is_kept),
         cmocka_unit_test(what_is_too_large_is_refused),
         cmocka_unit_test(what_is_no_file_is_refused),
