@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/settings.h"
 #include "command.h"
 
 int64_t tt_arg_number(const struct argp_state *state, const char *option, const char *text,
@@ -28,4 +29,15 @@ int64_t tt_arg_seconds(const struct argp_state *state, const char *option, const
         argp_error(state, "%s: '%s' is not a number of seconds, more than 0 and at most 1e9",
                    option, text);
     return (int64_t)fmax(value * 1e9, 1);
+}
+
+bool tt_arg_keeps_times(const char *command, const char *output, const char *file)
+{
+    const char *changed = output || tt_setting(file) ? NULL : tt_setting_of_costs();
+    if (changed)
+        fprintf(stderr,
+                "%s: %s changes the times, and later jobs without it would use them: unset it, or "
+                "name a file by --output\n",
+                command, changed);
+    return !changed;
 }

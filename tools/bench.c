@@ -19,6 +19,7 @@
 #include "command.h"
 #include "json.h"
 #include "problem.h"
+#include "write.h"
 
 enum {
     OPTION_SIZES = 256,
@@ -347,14 +348,14 @@ static int run_all(const struct bench_arguments *a)
         printf("%-34s %-14s %12s %12s %12s %10s\n", "problem", "algorithm", "min us", "median us",
                "p99 us", "iterations");
     for (int i = 0; i < a->problems; i++) run_problem(&o, a->problem[i]);
-    if (a->json && !tt_json_write(o.rows, a->json)) o.failed = true;
+    if (a->json && !tt_json_write("tutti bench", o.rows, a->json)) o.failed = true;
     return o.failed ? TT_EXIT_FAILED : TT_EXIT_OK;
 }
 
 static int bench_problems(const struct bench_arguments *a)
 {
     if (!all_fit(a)) return TT_EXIT_USAGE;
-    if (a->json && !tt_json_writable(a->json)) return TT_EXIT_FAILED;
+    if (a->json && !tt_write_try("tutti bench", a->json)) return TT_EXIT_FAILED;
     return run_all(a);
 }
 

@@ -143,10 +143,13 @@ static void keep_least(struct tt_machine *m, const struct tt_machine *again)
 
 /* Lets the small jobs choose their algorithms by the limits in the library's table
  * (src/choose/table.c), and not by predicted times. For the latter they need the model that this
- * command is about to measure, and would warn that there is none. */
-static void choose_by_table(void)
+ * command is about to measure, and would warn that there is none. The jobs have one, two or more
+ * ranks on this machine, so they cannot have the nodes and the network of the user's jobs. */
+static void prepare_jobs(void)
 {
     (void)unsetenv("TUTTI_MACHINE");
+    (void)unsetenv("TUTTI_NODES");
+    (void)unsetenv("TUTTI_NETWORK");
     (void)setenv("TUTTI_CHOICE", "table", 1);
 }
 
@@ -201,9 +204,10 @@ static int measure(const char *output)
 {
     struct tt_machine machine = {0}, before = {0};
     char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY];
+    if (!tt_arg_keeps_times("tutti calibrate", output, "TUTTI_MACHINE")) return TT_EXIT_FAILED;
     if (!find_path(output, path)) return TT_EXIT_FAILED;
     if (tt_file_try(path) != TUTTI_OK) return failed();
-    choose_by_table();
+    prepare_jobs();
     if (!measure_until_credible(&machine)) return TT_EXIT_FAILED;
     if (tt_machine_read(path, &before, why))
         machine.network = before.network;

@@ -4,6 +4,7 @@
  * predicted time by the number of bytes. The diagram also shows which algorithm runs, and measured
  * times. Both axes are logarithmic.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,6 +113,7 @@ static bool read_measured(struct draw_costs *d, const char *path)
     FILE *file = fopen(path, "re");
     char *text = file ? tt_calloc(1, FILE_MOST + 1) : NULL;
     size_t n = text ? fread(text, 1, FILE_MOST, file) : 0;
+    const char *why = !file || ferror(file) ? strerror(errno) : NULL;
     cJSON *rows = n > 0 ? cJSON_Parse(text) : NULL;
     const cJSON *row;
     bool good = cJSON_IsArray(rows);
@@ -119,7 +121,10 @@ static bool read_measured(struct draw_costs *d, const char *path)
     {
         take_row(d, row);
     }
-    if (!good) fprintf(stderr, "tutti draw: %s is no array of tutti bench --json\n", path);
+    if (why)
+        fprintf(stderr, "tutti draw: cannot read %s: %s\n", path, why);
+    else if (!good)
+        fprintf(stderr, "tutti draw: %s is no array of tutti bench --json\n", path);
     cJSON_Delete(rows);
     tt_free(text);
     if (file) fclose(file);

@@ -12,8 +12,8 @@
 #include "draw.h"
 #include "draw/goal.h"
 #include "draw/graph.h"
-#include "picture.h"
 #include "png.h"
+#include "write.h"
 
 /* Returns whether the path ends in `ending`, in small letters or capitals. */
 static bool has_ending(const char *path, const char *ending)

@@ -14,6 +14,7 @@
 #include "command.h"
 #include "model.h"
 #include "picture.h"
+#include "write.h"
 #include "png.h"
 
 enum {
@@ -252,6 +253,7 @@ static int draw_case(struct draw_arguments *a, struct tt_case *c, const struct t
     draw->model = &a->model_options.model;
     draw->net = c->net.nodes > 0 ? &c->net : NULL;
     if (!draw->algorithm) return TT_EXIT_USAGE;
+    if (!tt_write_try("tutti draw", draw->output)) return TT_EXIT_FAILED;
     /* A time diagram in SVG shows at most TT_SVG_RANKS ranks. Only the events of these ranks are
      * recorded, because the events of further ranks would use up the room. */
     bool time = draw->format == TT_DRAW_AS_svg &&

@@ -5,10 +5,10 @@
  */
 #include "json.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "write.h"
 
 /* Returns the number of bytes of the UTF-8 character at `text`; 0 if there is no valid
  * character. */
@@ -60,47 +60,15 @@ static bool print_rows(const cJSON *rows, FILE *file)
     return rows != NULL;
 }
 
-/* Writes the text to the file at `path`, or to standard output if the path is "-". When the command
- * ends, tt_arg_finish reports errors of standard output. */
-static bool write_text(const char *text, size_t n, const char *path)
+static tutti_status print_all(void *rows, FILE *out)
 {
-    if (strcmp(path, "-") == 0) {
-        fwrite(text, 1, n, stdout);
-        return true;
-    }
-    FILE *file = fopen(path, "we");
-    if (!file) return false;
-    bool written = fwrite(text, 1, n, file) == n && fflush(file) == 0;
-    return fclose(file) == 0 && written;
+    return print_rows(rows, out) ? TUTTI_OK : tt_fail(TUTTI_ERR_MEMORY, "no memory for JSON");
 }
 
-static bool cannot(const char *path)
+bool tt_json_write(const char *command, cJSON *rows, const char *path)
 {
-    fprintf(stderr, "tutti: cannot write JSON to %s: %s\n", path, strerror(errno));
-    return false;
-}
-
-bool tt_json_writable(const char *path)
-{
-    if (strcmp(path, "-") == 0) return true;
-    FILE *file = fopen(path, "ae");
-    if (!file) return cannot(path);
-    fclose(file);
-    return true;
-}
-
-bool tt_json_write(cJSON *rows, const char *path)
-{
-    char *text = NULL;
-    size_t n = 0;
-    FILE *memory = open_memstream(&text, &n);
-    bool written = memory && print_rows(rows, memory);
-    if (memory) written = fclose(memory) == 0 && written;
+    bool written = tt_write_whole(command, path, print_all, rows);
     cJSON_Delete(rows);
-    if (written) errno = 0;
-    written = written && write_text(text, n, path);
-    if (!written) cannot(path);
-    free(text);
     return written;
 }
 

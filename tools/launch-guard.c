@@ -514,11 +514,12 @@ static bool open_descriptors(struct tt_guard *g)
     int ends[2] = {-1, -1};
     g->children = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
     g->null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    bool piped = pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0;
+    bool piped = g->null >= 0 && pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0;
     g->unstarted = ends[0];
     g->unstarted_in = ends[1];
-    if (g->children >= 0 && g->null >= 0 && piped) return true;
-    tt_launch_say("cannot start: %s%s", strerror(errno), tt_launch_hint(errno));
+    if (g->children >= 0 && piped) return true;
+    tt_launch_say("cannot start: %s%s%s", g->null < 0 ? "/dev/null: " : "", strerror(errno),
+                  tt_launch_hint(errno));
     return false;
 }
 

@@ -317,7 +317,7 @@ static int print_json(struct list_arguments *a)
         cJSON_AddItemToArray(rows, row_of(a, *at));
         n++;
     }
-    return tt_json_write(rows, "-") ? n : -1;
+    return tt_json_write("tutti list", rows, "-") ? n : -1;
 }
 
 /* ---- Command line ---- */

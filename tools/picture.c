@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Simulates a case and makes a picture of it, and writes files.
+ * Simulates a case and makes a picture of it.
  */
 #include "picture.h"
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "choose/choose.h"
 #include "sim/simulate.h"
@@ -77,62 +71,4 @@ const struct tt_algorithm *tt_case_algorithm(const struct tt_case *c, const char
     const char *why = algorithm ? algorithm->refuse(&call, &c->map) : NULL;
     if (why) fprintf(stderr, "%s: %s does not apply: it %s\n", command, name, why);
     return why ? NULL : algorithm;
-}
-
-/* ---- Files ---- */
-
-static bool write_all(FILE *file, const char *text, size_t n)
-{
-    return file && fwrite(text, 1, n, file) == n && fflush(file) == 0;
-}
-
-/* Writes to a new file and then renames this to `path`, so that an existing file stays until the
- * new one is complete. */
-static bool write_file(const char *text, size_t n, const char *path)
-{
-    char *name = NULL;
-    if (asprintf(&name, "%s.%d", path, (int)getpid()) < 0) return false;
-    FILE *file = fopen(name, "wxe");
-    bool written = write_all(file, text, n);
-    if (file) written = fclose(file) == 0 && written;
-    if (written) written = rename(name, path) == 0;
-    int error = errno;
-    if (file && !written) unlink(name);
-    errno = error;
-    free(name);
-    return written;
-}
-
-/* Writes the text to the file at `path`, or to standard output if the path is "-". When the command
- * ends, tt_arg_finish reports errors of standard output. */
-static bool write_text(const char *text, size_t n, const char *path)
-{
-    struct stat is;
-    if (strcmp(path, "-") == 0) {
-        fwrite(text, 1, n, stdout);
-        return true;
-    }
-    if (lstat(path, &is) != 0 || S_ISREG(is.st_mode)) return write_file(text, n, path);
-    FILE *file = fopen(path, "we");
-    bool written = write_all(file, text, n);
-    if (file) written = fclose(file) == 0 && written;
-    return written;
-}
-
-bool tt_write_whole(const char *command, const char *path,
-                    tutti_status (*print)(void *arg, FILE *out), void *arg)
-{
-    char *text = NULL;
-    size_t n = 0;
-    FILE *memory = open_memstream(&text, &n);
-    tutti_status status = memory ? print(arg, memory) : TUTTI_OK;
-    bool printed = memory && !ferror(memory);
-    if (memory) printed = fclose(memory) == 0 && printed;
-    printed = printed && status == TUTTI_OK && write_text(text, n, path);
-    if (status != TUTTI_OK)
-        fprintf(stderr, "%s: %s\n", command, tutti_error());
-    else if (!printed)
-        fprintf(stderr, "%s: cannot write %s: %s\n", command, path, strerror(errno));
-    free(text);
-    return printed;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Makes pictures of simulations and writes them to files.
+ * Makes pictures of simulations.
  */
 #ifndef TT_TOOLS_PICTURE_H
 #define TT_TOOLS_PICTURE_H
@@ -21,11 +21,5 @@ tutti_status tt_case_picture(const struct tt_case *c, const struct tt_algorithm 
  * Returns NULL after printing an error. */
 const struct tt_algorithm *tt_case_algorithm(const struct tt_case *c, const char *command,
                                              const char *name);
-
-/* Writes the text that `print` prints to the file `path`, or to standard output if the path is "-".
- * Writes nothing if `print` returns an error, and replaces an existing regular file only when the
- * new file is complete. Returns false after printing the error. */
-bool tt_write_whole(const char *command, const char *path,
-                    tutti_status (*print)(void *arg, FILE *out), void *arg);
 
 #endif

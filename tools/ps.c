@@ -52,6 +52,18 @@ static const char *where_text(const struct tt_roll_rank *r)
     return r->state == TT_ROLL_UNSEEN ? "in another PID namespace; " : "";
 }
 
+/* What a rank does if the job has no client. */
+static const char in_no_client[] = "in no client of the library";
+
+/* Returns the process of a rank of a job that has no client. */
+static struct tt_roll_rank absent_rank(const struct tt_job_page *page, int r)
+{
+    struct tt_roll_rank rank = {.here = page->rank[r].arena >= 0,
+                                .pid = atomic_load(&page->rank[r].pid)};
+    rank.state = rank.here ? tt_roll_process(&page->rank[r]) : 0;
+    return rank;
+}
+
 /* ---- Text ---- */
 
 static void print_job(const struct tt_job_page *page, pid_t found_in, pid_t starter,
@@ -93,36 +105,59 @@ static void print_absent(const struct tt_job_page *page)
 {
     printf("%6s %8s  %-9s  %s\n", "RANK", "PID", "STATE", "DOING");
     for (int r = 0; r < page->size; r++) {
-        struct tt_roll_rank rank = {.here = page->rank[r].arena >= 0,
-                                    .pid = atomic_load(&page->rank[r].pid)};
-        rank.state = rank.here ? tt_roll_process(&page->rank[r]) : 0;
+        struct tt_roll_rank rank = absent_rank(page, r);
         printf("%6d %8d  %-9s  %s%s\n", r, rank.pid, state_text(&rank), where_text(&rank),
-               "in no client of the library");
+               in_no_client);
     }
 }
 
 /* ---- JSON ---- */
 
-static void add_rows(cJSON *rows, const struct tt_roll *roll, pid_t found_in, pid_t starter)
+/* What the rows of all ranks of a client have in common. */
+struct common_row {
+    pid_t starter;
+    const char *program;
+    int64_t client; /* its number; -1: the job has no client */
+};
+
+static cJSON *add_row(cJSON *rows, const struct common_row *all, int r,
+                      const struct tt_roll_rank *rank, const char *doing)
 {
-    char text[TEXT_SIZE], program[TEXT_SIZE];
-    tt_job_program(roll->job, found_in, program, sizeof program);
-    for (int r = 0; r < roll->job->size; r++) {
-        const struct tt_roll_rank *rank = &roll->rank[r];
-        cJSON *row = cJSON_CreateObject();
-        cJSON_AddNumberToObject(row, "started_by", starter);
-        cJSON_AddStringToObject(row, "program", program);
-        cJSON_AddNumberToObject(row, "client", (double)atomic_load(&roll->common->number) - 1);
-        cJSON_AddNumberToObject(row, "rank", r);
-        cJSON_AddNumberToObject(row, "pid", rank->pid);
-        cJSON_AddStringToObject(row, "state", state_text(rank));
-        int where = snprintf(text, sizeof text, "%s", where_text(rank));
-        tt_roll_doing(roll, r, text + where, sizeof text - (size_t)where);
-        cJSON_AddStringToObject(row, "doing", text);
-        if (rank->waits)
+    cJSON *row = cJSON_CreateObject();
+    char text[TEXT_SIZE + 64];
+    snprintf(text, sizeof text, "%s%s", where_text(rank), doing);
+    cJSON_AddNumberToObject(row, "started_by", all->starter);
+    cJSON_AddStringToObject(row, "program", all->program);
+    cJSON_AddItemToObject(row, "client",
+                          all->client < 0 ? cJSON_CreateNull()
+                                          : cJSON_CreateNumber((double)all->client));
+    cJSON_AddNumberToObject(row, "rank", r);
+    cJSON_AddNumberToObject(row, "pid", rank->pid);
+    cJSON_AddStringToObject(row, "state", state_text(rank));
+    cJSON_AddStringToObject(row, "doing", text);
+    cJSON_AddItemToArray(rows, row);
+    return row;
+}
+
+/* Adds a row for each rank of a job. `roll` is the roll of one of its clients; NULL: the job has
+ * none. */
+static void add_rows(cJSON *rows, const struct tt_job_page *page, const struct tt_roll *roll,
+                     pid_t found_in, pid_t starter)
+{
+    char doing[TEXT_SIZE], program[TEXT_SIZE];
+    struct common_row all = {starter, program,
+                             roll ? (int64_t)atomic_load(&roll->common->number) - 1 : -1};
+    tt_job_program(page, found_in, program, sizeof program);
+    for (int r = 0; r < page->size; r++) {
+        struct tt_roll_rank rank = roll ? roll->rank[r] : absent_rank(page, r);
+        if (roll)
+            tt_roll_doing(roll, r, doing, sizeof doing);
+        else
+            snprintf(doing, sizeof doing, "%s", in_no_client);
+        cJSON *row = add_row(rows, &all, r, &rank, doing);
+        if (rank.waits)
             cJSON_AddNumberToObject(row, "for_s",
-                                    (double)tt_max(0, roll->now_ns - rank->is.since_ns) / 1e9);
-        cJSON_AddItemToArray(rows, row);
+                                    (double)tt_max(0, roll->now_ns - rank.is.since_ns) / 1e9);
     }
 }
 
@@ -137,12 +172,15 @@ static void show_clients(const struct ps_arguments *a, const struct tt_job_found
         if (!atomic_load(&tt_common_at(page, i)->number)) continue;
         if (tt_roll_read(&found->source, page, i, &roll) != TUTTI_OK) continue;
         if (a->rows)
-            add_rows(a->rows, &roll, found->pid, starter);
+            add_rows(a->rows, page, &roll, found->pid, starter);
         else
             print_roll(&roll, clients == 1);
         tt_roll_free(&roll);
     }
-    if (clients == 0 && !a->rows) print_absent(page);
+    if (clients == 0 && a->rows)
+        add_rows(a->rows, page, NULL, found->pid, starter);
+    else if (clients == 0)
+        print_absent(page);
 }
 
 /* Shows one job, unless all its ranks have ended. If the job cannot be read, for example because it
@@ -173,7 +211,7 @@ static int show_all(struct ps_arguments *a)
     if (jobs.no_memory) fprintf(stderr, "tutti ps: no memory for all jobs\n");
     for (int i = 0; i < jobs.n; i++) show_job(a, &jobs.job[i]);
     tt_jobs_free(&jobs);
-    if (a->rows && !tt_json_write(a->rows, a->json)) return TT_EXIT_FAILED;
+    if (a->rows && !tt_json_write("tutti ps", a->rows, a->json)) return TT_EXIT_FAILED;
     if (a->shown == 0 && !a->rows && jobs.n == 0)
         fprintf(stderr, "tutti ps: no job of this user runs on this machine\n");
     if (a->shown == 0 && a->n > 0)

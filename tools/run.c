@@ -33,7 +33,7 @@ struct wanted_run {
     char *list;        /* the memory of `hosts` if the list was read from a file */
     bool here;         /* all hosts of the list are this host */
     /* the number of ranks that all hosts together take; 0 if a host has no number */
-    int slots;
+    int64_t slots;
 };
 
 /* ---- Several hosts ---- */
@@ -92,7 +92,7 @@ static const char *next_host(const char *host)
 
 /* Returns how many ranks each host without a number has to take, so that all hosts together take
  * `ranks` ranks. */
-static int slots_for(const char *hosts, int ranks)
+static int64_t slots_for(const char *hosts, int64_t ranks)
 {
     int bare = 0;
     for (; hosts; hosts = next_host(hosts)) {
@@ -108,12 +108,12 @@ static int slots_for(const char *hosts, int ranks)
 /* Prints the list of hosts for a launcher. A host without a number gets the number `slots`: with 3
  * slots, "h1,h2:4" becomes "h1:3,h2:4". With 0 slots, the list is printed as it is. If takes_slots
  * is false, the numbers are left out: "h1,h2". */
-static void print_hosts(const char *hosts, bool takes_slots, int slots)
+static void print_hosts(const char *hosts, bool takes_slots, int64_t slots)
 {
     while (*hosts) {
         size_t n = strcspn(hosts, ","), name = strcspn(hosts, ",:");
         print_word(hosts, takes_slots ? n : name);
-        if (takes_slots && name == n && slots > 0) fprintf(stderr, ":%d", slots);
+        if (takes_slots && name == n && slots > 0) fprintf(stderr, ":%lld", (long long)slots);
         hosts += n;
         if (*hosts) fputc(*hosts++, stderr);
     }
@@ -221,7 +221,7 @@ static void settle(struct wanted_run *run, const char *hosts)
         all_say = all_say && host[name] == ':';
         if (host[name] == ':') run->slots += atoi(host + name + 1);
     }
-    if (!all_say || run->slots > TT_LAUNCH_RANKS) run->slots = 0;
+    if (!all_say) run->slots = 0;
 }
 
 /* Sets the list of hosts, such as "h1,h2:4", which is the value of `option`. The list is not
@@ -289,8 +289,9 @@ static int slots_of(const struct hostfile *file, const char *text)
 
 static void read_slots(const struct hostfile *file, struct host *host, const char *text)
 {
-    host->slots += slots_of(file, text);
+    host->slots += slots_of(file, text); /* both are at most SLOTS_MOST */
     host->said = true;
+    if (host->slots > SLOTS_MOST) complain(file, "too many ranks for the host", host->name);
 }
 
 /* Reads a word after the name of a host, such as "slots=4". The limits max_slots= and max-slots=
@@ -392,8 +393,8 @@ static int run_elsewhere(const struct wanted_run *run)
     if (has_other_options(&run->launch))
         fprintf(stderr, "Of the options of tutti run, these lines have -n, -x and --wdir only.\n");
     if (run->slots > 0 && run->slots < ranks_of(run))
-        fprintf(stderr, "But these hosts take %d ranks, and %d are wanted.\n", run->slots,
-                ranks_of(run));
+        fprintf(stderr, "But these hosts take %lld ranks, and %d are wanted.\n",
+                (long long)run->slots, ranks_of(run));
     if (tt_pmix_version(&version) != TUTTI_OK) fprintf(stderr, "But %s\n", tutti_error());
     return TT_LAUNCH_REFUSED;
 }
@@ -633,6 +634,9 @@ static void check_programs(const struct argp_state *state, const struct run_argu
                        run->program[i].argv[0]);
     if (a->per_node && a->ranks && a->per_node != a->ranks)
         argp_error(state, "-N: %d ranks on this machine, but -n says %d", a->per_node, a->ranks);
+    if (run->here && run->slots > TT_LAUNCH_RANKS && !a->ranks && !a->per_node)
+        argp_error(state, "--hosts: %lld ranks are more than %d on one machine; say -n for fewer",
+                   (long long)run->slots, TT_LAUNCH_RANKS);
     if (run->launch.tag && run->launch.output)
         argp_error(state, "--tag: with --output-dir there are no lines to tag");
 }
@@ -739,7 +743,7 @@ int tt_run_main(int argc, char **argv)
     struct run_arguments a = {.run.launch.call_roll = tt_roll_call};
     argp_err_exit_status = TT_LAUNCH_REFUSED;
     tt_arg_parse(&argp, argc, argv, ARGP_IN_ORDER, &a);
-    int code = start(&a.run, a.per_node ? a.per_node : a.run.slots);
+    int code = start(&a.run, a.per_node ? a.per_node : (int)a.run.slots);
     free_run(&a.run);
     return code;
 }

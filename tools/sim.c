@@ -16,6 +16,7 @@
 #include "model.h"
 #include "picture.h"
 #include "problem.h"
+#include "write.h"
 
 enum { OPTION_JSON = 256, OPTION_TRACE, OPTION_PLAN };
 
@@ -351,7 +352,8 @@ static int run_rows(const struct sim_arguments *a, const struct tt_case *c,
     cJSON *rows = a->json ? cJSON_CreateArray() : NULL;
     if (!a->json || strcmp(a->json, "-") != 0) print_head(a);
     int code = row ? run_one(a, c, row, rows) : run_all(a, c, rows);
-    if (rows && code == TT_EXIT_OK && !tt_json_write(rows, a->json)) return TT_EXIT_FAILED;
+    if (rows && code == TT_EXIT_OK && !tt_json_write("tutti sim", rows, a->json))
+        return TT_EXIT_FAILED;
     if (rows && code != TT_EXIT_OK) cJSON_Delete(rows);
     return code;
 }
@@ -384,7 +386,8 @@ static int check_and_run(struct sim_arguments *a, const struct tt_case *c, struc
         fprintf(stderr, "tutti sim: --json and --trace cannot both go to standard output\n");
         return TT_EXIT_USAGE;
     }
-    if (a->json && !tt_json_writable(a->json)) return TT_EXIT_FAILED;
+    if (a->json && !tt_write_try("tutti sim", a->json)) return TT_EXIT_FAILED;
+    if (a->trace && !tt_write_try("tutti sim", a->trace)) return TT_EXIT_FAILED;
     return run_rows(a, c, row ? &row->row : NULL);
 }
 

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file-limit.h"
+#include "base/locale.h"
 #include "choose/predict.h"
 #include "fabric/tally.h"
 #include "plan/words.h"
@@ -186,15 +188,18 @@ static bool ends_in(const char *path, const char *ending)
 static void write_to(FILE *out, const tutti_client *client, const char *path)
 {
     const struct tt_tally *t = client->fabric.tally;
+    locale_t former = tt_locale_enter();
     if (ends_in(path, ".json"))
         print_json(out, client, t);
     else
         print_text(out, client, t);
+    tt_locale_leave(former);
 }
 
 void tt_report_write(tutti_client *client)
 {
     char path[REPORT_PATH], error[TT_ERROR_TEXT];
+    struct tt_file_limit limit;
     struct tt_tally *t = client->fabric.tally;
     if (!t || !name_file(tt_setting("TUTTI_REPORT"), client->fabric.me, path)) return;
     bool to_file = strcmp(path, "1") != 0;
@@ -205,9 +210,11 @@ void tt_report_write(tutti_client *client)
     }
     tt_error_keep(error);
     qsort(t->row, (size_t)t->rows, sizeof *t->row, by_time);
+    tt_file_limit_enter(&limit);
     write_to(out, client, path);
     tt_error_restore(error);
     bool failed = fflush(out) != 0 || ferror(out);
     if (to_file) failed |= fclose(out) != 0;
+    tt_file_limit_leave(&limit);
     if (failed) tt_warn("TUTTI_REPORT: cannot write the whole report to %.300s", path);
 }

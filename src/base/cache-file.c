@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file-limit.h"
+
 long tt_machine_processors(void)
 {
     long n = sysconf(_SC_NPROCESSORS_CONF);
@@ -67,14 +69,15 @@ void tt_machine_processor(char *name, size_t n)
 /* ---- The path ---- */
 
 /* Writes the name as a part of a file name: in lower case, with '-' for characters other than
- * letters and digits. */
+ * ASCII letters and digits. The result must not depend on the program's locale. */
 static void print_slug(char *to, size_t n, const char *name)
 {
     size_t used = 0;
     for (; *name && used + 1 < n; name++) {
-        bool plain = isalnum((unsigned char)*name);
+        char lower = (char)(*name >= 'A' && *name <= 'Z' ? *name - 'A' + 'a' : *name);
+        bool plain = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
         if (!plain && (used == 0 || to[used - 1] == '-')) continue;
-        to[used++] = plain ? (char)tolower((unsigned char)*name) : '-';
+        to[used++] = plain ? lower : '-';
     }
     while (used > 0 && to[used - 1] == '-') used--;
     to[used] = '\0';
@@ -89,16 +92,28 @@ void tt_machine_slug(char slug[TT_MACHINE_NAME])
 }
 
 /* Writes the folder "tutti" of the user's cache by the XDG specification, which ignores relative
- * paths. Returns false if the environment names no cache. */
-static bool find_folder(char folder[TT_FILE_PATH])
+ * paths. Returns the length of its path, which is cut if it is TT_FILE_PATH or more; -1: the
+ * environment names no cache. */
+static int find_folder(char folder[TT_FILE_PATH])
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int n = -1;
-    if (cache && cache[0] == '/')
-        n = snprintf(folder, TT_FILE_PATH, "%s/tutti", cache);
-    else if (home && home[0] == '/')
-        n = snprintf(folder, TT_FILE_PATH, "%s/.cache/tutti", home);
-    return n >= 0 && n < TT_FILE_PATH - 2 * TT_MACHINE_NAME;
+    if (cache && cache[0] == '/') return snprintf(folder, TT_FILE_PATH, "%s/tutti", cache);
+    if (home && home[0] == '/') return snprintf(folder, TT_FILE_PATH, "%s/.cache/tutti", home);
+    return -1;
+}
+
+/* Stores why there is no path of a file, and returns false. `folder`: the length of the cache
+ * folder's path, or -1. */
+static bool refuse_path(const char *setting, int folder, char why[TT_FILE_WHY])
+{
+    if (tt_setting(setting))
+        return tt_file_refuse(why, "the path in %s is longer than %d bytes", setting,
+                              TT_FILE_PATH - 1);
+    if (folder < 0)
+        return tt_file_refuse(why, "none of %s, XDG_CACHE_HOME and HOME has a path for it",
+                              setting);
+    return tt_file_refuse(why, "the path of the cache folder in %s has %d bytes, which is too long",
+                          getenv("XDG_CACHE_HOME") ? "XDG_CACHE_HOME or HOME" : "HOME", folder);
 }
 
 bool tt_file_path(const char *setting, const char *ending, char path[TT_FILE_PATH],
@@ -111,14 +126,13 @@ bool tt_file_path(const char *setting, const char *ending, char path[TT_FILE_PAT
         snprintf(path, TT_FILE_PATH, "%s", given);
         return true;
     }
-    if (!find_folder(path)) {
+    int used = given ? -1 : find_folder(path);
+    if (used < 0 || used >= TT_FILE_PATH - 2 * TT_MACHINE_NAME) {
         path[0] = '\0';
-        return tt_file_refuse(why, "none of %s, XDG_CACHE_HOME and HOME has a path for it",
-                              setting);
+        return refuse_path(setting, used, why);
     }
     tt_machine_slug(slug);
-    size_t used = strlen(path);
-    snprintf(path + used, TT_FILE_PATH - used, "/%s.%s", slug, ending);
+    snprintf(path + used, TT_FILE_PATH - (size_t)used, "/%s.%s", slug, ending);
     return true;
 }
 
@@ -207,23 +221,33 @@ static tutti_status find_target(const char *path, struct place_of_file *t)
 static tutti_status write_into(int fd, const char *path, void (*print)(FILE *, const void *),
                                const void *arg)
 {
+    struct tt_file_limit limit;
     FILE *out = fdopen(fd, "w");
     if (!out) {
         close(fd);
         return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s", path);
     }
+    tt_file_limit_enter(&limit);
     print(out, arg);
     bool good = fflush(out) == 0 && !ferror(out) && fsync(fd) == 0;
-    if (fclose(out) == 0 && good) return TUTTI_OK;
-    return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s", path);
+    int error = errno;
+    bool closed = fclose(out) == 0;
+    if (!good) errno = error;
+    tutti_status status =
+        good && closed ? TUTTI_OK : tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s", path);
+    tt_file_limit_leave(&limit);
+    return status;
 }
 
-/* Makes a new file in the folder of the target, under a name that no other process uses. The new
- * file gets the mode of the target and, if the system allows it, its owner and its group. */
+/* Makes a new file in the folder of the target, under a name that no other process uses. The name
+ * is short, because the name of the target may be as long as a name can be. The new file gets the
+ * mode of the target and, if the system allows it, its owner and its group. */
 static tutti_status make_beside(const struct place_of_file *t, char temporary[TT_FILE_PATH + 16],
                                 int *fd)
 {
-    snprintf(temporary, TT_FILE_PATH + 16, "%s.XXXXXX", t->path);
+    const char *slash = strrchr(t->path, '/');
+    int folder = slash ? (int)(slash + 1 - t->path) : 0;
+    snprintf(temporary, TT_FILE_PATH + 16, "%.*s.tutti-XXXXXX", folder, t->path);
     *fd = mkostemp(temporary, O_CLOEXEC);
     if (*fd < 0) return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s cannot be written", t->path);
     if (!t->exists) return TUTTI_OK;

@@ -11,14 +11,15 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/locale.h"
 #include "base/settings.h"
 
 #define PREFIX "TUTTI_"
 enum { PREFIX_LENGTH = sizeof PREFIX - 1, NAME_MOST = 128 };
 
 const struct tt_known_setting tt_settings[] = {
-#define ROW(name, kind, rule, otherwise, does)                                                     \
-    {PREFIX #name, kind, TT_SETTING_##rule, otherwise, does},
+#define ROW(name, kind, rule, costs, otherwise, does)                                              \
+    {PREFIX #name, kind, TT_SETTING_##rule, TT_SETTING_##costs, otherwise, does},
     TT_SETTING_LIST(ROW)
 #undef ROW
 };
@@ -73,7 +74,7 @@ static bool is_number(const struct tt_known_setting *setting, const char *text)
 static bool is_seconds(const struct tt_known_setting *setting, const char *text)
 {
     char *end;
-    double value = strtod(text, &end);
+    double value = tt_parse_decimal(text, &end);
     return end != text && *end == '\0' && value >= (double)setting->least &&
            value <= (double)setting->most;
 }
@@ -141,6 +142,17 @@ char *tt_setting_values(const struct tt_known_setting *setting, char *buffer, si
     return buffer;
 }
 
+const char *tt_setting_of_costs(void)
+{
+    for (int i = 0; i < SETTINGS; i++) {
+        const struct tt_known_setting *s = &tt_settings[i];
+        const char *value = s->costs == TT_SETTING_COSTS ? tt_setting(s->name) : NULL;
+        if (value && strcmp(value, s->otherwise) != 0 && tt_setting_accepts(s, value))
+            return s->name;
+    }
+    return NULL;
+}
+
 /* ---- Checking the environment ---- */
 
 enum { VALUE_SHOWN = 200 };
@@ -192,8 +204,11 @@ static void check_one(const char *variable, tt_setting_warn_fn *fn, void *arg)
 
 void tt_settings_check(tt_setting_warn_fn *fn, void *arg)
 {
+    for (int i = 0; i < SETTINGS; i++) (void)tt_setting(tt_settings[i].name);
+    locale_t former = tt_locale_enter(); /* in Turkish, I is not the capital letter of i */
     for (char **variable = environ; variable && *variable; variable++)
         if (strncasecmp(*variable, PREFIX, PREFIX_LENGTH) == 0) check_one(*variable, fn, arg);
+    tt_locale_leave(former);
 }
 
 void tt_warnings_add(struct tt_warnings *mine, const struct tt_warnings *theirs)

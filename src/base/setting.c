@@ -10,13 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "base/settings.h"
 
 enum { SETTINGS = 64, NAME_SIZE = 48 };
 
 /* The variables read so far. The table has more entries than there are settings, so it is never
- * full; if it were, its last entry would be used again. The table keeps pointers into the
- * environment, which the C library never frees. */
+ * full; if it were, its last entry would be used again. The values are copies that are never freed:
+ * a program that sets its process title overwrites the memory of the first environment. */
 static struct {
     pthread_mutex_t lock;
     int n;
@@ -25,6 +26,15 @@ static struct {
         const char *value;
     } known[SETTINGS];
 } settings = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Returns a copy of the value, or the value itself if there is no memory. The copy is not made by
+ * tt_strdup, so that a test that makes the i-th allocation fail counts the same allocations in each
+ * round. */
+static const char *kept(const char *value)
+{
+    const char *copy = strdup(value);
+    return copy ? copy : value;
+}
 
 static struct setting *find_locked(const char *name)
 {
@@ -36,7 +46,7 @@ static struct setting *find_locked(const char *name)
     struct setting *added = &settings.known[settings.n - 1];
     snprintf(added->name, sizeof added->name, "%s", name);
     const char *value = getenv(name);
-    added->value = value && *value ? value : NULL;
+    added->value = value && *value ? kept(value) : NULL;
     return added;
 }
 
@@ -46,6 +56,13 @@ const char *tt_setting(const char *name)
     const char *value = find_locked(name)->value;
     pthread_mutex_unlock(&settings.lock);
     return value;
+}
+
+void tt_setting_ignore(const char *name)
+{
+    pthread_mutex_lock(&settings.lock);
+    find_locked(name)->value = NULL;
+    pthread_mutex_unlock(&settings.lock);
 }
 
 /* Returns the row of the setting in the table of settings, and its value in *text, if the
@@ -80,7 +97,7 @@ int64_t tt_setting_seconds(const char *name)
 {
     const char *text;
     if (!accepted(name, &text)) text = tt_setting_known(name)->otherwise;
-    return (int64_t)(strtod(text, NULL) * 1e9);
+    return (int64_t)(tt_parse_decimal(text, NULL) * 1e9);
 }
 
 int tt_setting_word(const char *name)

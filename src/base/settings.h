@@ -34,78 +34,83 @@ enum tt_setting_kind {
 
 #define TT_LOG_WORD(name) #name " "
 
-/* X(NAME, kind, rule, "default", "what the setting does"). The default is a value, or a text that
- * says where the value comes from. The words of a list are separated by spaces. */
+/* COSTS: the setting changes what calls cost, so times that were measured with it hold for no job
+ * without it (tt_setting_of_costs). PLAIN: it does not, or the file of the times records it. */
+enum tt_setting_costs { TT_SETTING_PLAIN, TT_SETTING_COSTS };
+
+/* X(NAME, kind, rule, costs, "default", "what the setting does"). The default is a value, or a text
+ * that says where the value comes from. The words of a list are separated by spaces. */
 /* clang-format off */
 #define TT_SETTING_LIST(X) \
-    X(LOG, TT_WORDS(TT_LOG_LIST(TT_LOG_WORD)), OWN, "nothing", \
+    X(LOG, TT_WORDS(TT_LOG_LIST(TT_LOG_WORD)), OWN, PLAIN, "nothing", \
       "the subjects that are logged on standard error") \
-    X(ALGORITHM, TT_TEXT, OWN, "the planner's choice", \
+    X(ALGORITHM, TT_TEXT, OWN, PLAIN, "the planner's choice", \
       "forces algorithms: COLLECTIVE=NAME, COLLECTIVE=@FILE or NAME, separated by commas") \
-    X(CHOICE, TT_WORD("auto table estimate measure"), AGREED, "auto", \
+    X(CHOICE, TT_WORD("auto table estimate measure"), AGREED, PLAIN, "auto", \
       "what chooses the algorithm where there is no wisdom") \
-    X(MACHINE, TT_TEXT, AGREED, "in the cache folder", "the file of the model of this machine") \
-    X(WISDOM, TT_TEXT, AGREED, "in the cache folder", "the file of the wisdom; 0: no file") \
-    X(RANKINGS, TT_TEXT, AGREED, "in the cache folder", \
+    X(MACHINE, TT_TEXT, AGREED, PLAIN, "in the cache folder", \
+      "the file of the model of this machine") \
+    X(WISDOM, TT_TEXT, AGREED, PLAIN, "in the cache folder", "the file of the wisdom; 0: no file") \
+    X(RANKINGS, TT_TEXT, AGREED, PLAIN, "in the cache folder", \
       "the file of the rankings that estimates have computed; 0: no file") \
-    X(SLICE, TT_NUMBER(0, INT64_C(1) << 40), SAME, "the algorithm's", \
+    X(SLICE, TT_NUMBER(0, INT64_C(1) << 40), SAME, COSTS, "the algorithm's", \
       "bytes of a slice of a pipeline") \
-    X(RADIX, TT_NUMBER(TT_RADIX_LEAST, TT_RADIX_MOST), SAME, "the algorithm's", \
+    X(RADIX, TT_NUMBER(TT_RADIX_LEAST, TT_RADIX_MOST), SAME, COSTS, "the algorithm's", \
       "a number k: children in a tree, ranks that exchange at once, or a radix, by algorithm") \
-    X(NETWORK, TT_TEXT, SAME, "none", "the network that the ranks are in") \
-    X(NODES, TT_TEXT, SAME, "as the ranks share memory", \
+    X(NETWORK, TT_TEXT, SAME, PLAIN, "none", "the network that the ranks are in") \
+    X(NODES, TT_TEXT, SAME, PLAIN, "as the ranks share memory", \
       "4,2,1,1: ranks of one machine behave as if they were on nodes of 4, 2, 1 and 1 ranks") \
-    X(WINDOW, TT_NUMBER(64, 64 << 20), SAME, "128K", \
+    X(WINDOW, TT_NUMBER(64, 64 << 20), SAME, COSTS, "128K", \
       "bytes of each window of a rank in a team") \
-    X(EAGER, TT_NUMBER(0, 1 << 30), SAME, "8K", \
+    X(EAGER, TT_NUMBER(0, 1 << 30), SAME, COSTS, "8K", \
       "bytes of the longest message that travels with its payload") \
-    X(RING, TT_NUMBER(4 << 10, 1 << 20), SAME, "256K", \
+    X(RING, TT_NUMBER(4 << 10, 1 << 20), SAME, COSTS, "256K", \
       "bytes of the ring for the messages from one context to another") \
-    X(FILL, TT_NUMBER(0, 1), OWN, "measured", \
+    X(FILL, TT_NUMBER(0, 1), OWN, COSTS, "measured", \
       "0: plain stores fill rings and windows; 1: stores that bypass the caches") \
-    X(WIRE, TT_NUMBER(0, 1), OWN, "0", \
+    X(WIRE, TT_NUMBER(0, 1), OWN, COSTS, "0", \
       "1: messages on one machine go over the network library, too") \
-    X(SPLIT_COPY, TT_NUMBER(0, 1), OWN, "by ranks and processors", \
+    X(SPLIT_COPY, TT_NUMBER(0, 1), OWN, COSTS, "by ranks and processors", \
       "1: the origin writes a part of a long message; 0: the target reads all of it") \
-    X(REMOTE_KEYS, TT_NUMBER(0, 1), OWN, "by the network", \
+    X(REMOTE_KEYS, TT_NUMBER(0, 1), OWN, COSTS, "by the network", \
       "1: long data between machines go by remote keys; 0: they go in messages") \
-    X(CMA, TT_NUMBER(0, 1), AGREED, "1", \
+    X(CMA, TT_NUMBER(0, 1), AGREED, PLAIN, "1", \
       "0: ranks do not access each other's memory by system calls") \
-    X(READ_COST, TT_NUMBER(0, 1000), AGREED, "measured", \
+    X(READ_COST, TT_NUMBER(0, 1000), AGREED, COSTS, "measured", \
       "the time of reading another rank's memory, as a multiple of that through windows") \
-    X(SPINS, TT_NUMBER(0, INT32_MAX), OWN, "by ranks and processors", \
+    X(SPINS, TT_NUMBER(0, INT32_MAX), OWN, COSTS, "by ranks and processors", \
       "looks before a waiting rank yields") \
-    X(YIELDS, TT_NUMBER(0, INT32_MAX), OWN, "by ranks and processors", \
+    X(YIELDS, TT_NUMBER(0, INT32_MAX), OWN, COSTS, "by ranks and processors", \
       "the most yields before a waiting rank sleeps") \
-    X(ISA, TT_WORD("base avx2 avx512"), OWN, "the processor's", \
+    X(ISA, TT_WORD("base avx2 avx512"), OWN, COSTS, "the processor's", \
       "the instructions that reductions use") \
-    X(TRACE, TT_TEXT, OWN, "none", "the folder for traces of what each rank does") \
-    X(REPORT, TT_TEXT, OWN, "none", \
+    X(TRACE, TT_TEXT, OWN, COSTS, "none", "the folder for traces of what each rank does") \
+    X(REPORT, TT_TEXT, OWN, PLAIN, "none", \
       "the file for a report of rank 0's calls; with %r in its name, of each rank's; " \
       "1: standard error") \
-    X(WATCHDOG, TT_SECONDS(1000000000), OWN, "0", \
+    X(WATCHDOG, TT_SECONDS(1000000000), OWN, PLAIN, "0", \
       "seconds of waiting after which a rank prints the roll call; 0: never") \
-    X(FAULT, TT_TEXT, OWN, "none", "faults to inject, for tests") \
-    X(UCX, TT_TEXT, OWN, "libucp.so.0", "the UCX library, a name or a path") \
-    X(PEER_TIMEOUT, TT_NUMBER(2, 3600), OWN, "10", \
+    X(FAULT, TT_TEXT, OWN, COSTS, "none", "faults to inject, for tests") \
+    X(UCX, TT_TEXT, OWN, PLAIN, "libucp.so.0", "the UCX library, a name or a path") \
+    X(PEER_TIMEOUT, TT_NUMBER(2, 3600), OWN, PLAIN, "10", \
       "seconds after which a machine that does not answer counts as lost") \
-    X(PMIX, TT_TEXT, OWN, "libpmix.so.2", \
+    X(PMIX, TT_TEXT, OWN, PLAIN, "libpmix.so.2", \
       "the PMIx library, a name or a path; 1: the default; 0: other launchers are ignored") \
-    X(DETACH, TT_NUMBER(0, 1), OWN, "0", "1: ranks leave PMIx in their first tutti_init") \
-    X(BOOT_TIMEOUT, TT_NUMBER(1, 86400), OWN, "300", \
+    X(DETACH, TT_NUMBER(0, 1), OWN, PLAIN, "0", "1: ranks leave PMIx in their first tutti_init") \
+    X(BOOT_TIMEOUT, TT_NUMBER(1, 86400), OWN, PLAIN, "300", \
       "seconds in which all ranks have to call tutti_init") \
-    X(MPI, TT_TEXT, OWN, "on", \
+    X(MPI, TT_TEXT, OWN, PLAIN, "on", \
       "the collectives of an MPI program that Tutti does: on: those that it is measured to do " \
       "faster than the MPI; take: all that it can do; -NAME,... or take,-NAME,...: as on or " \
       "take, without these; count: none, it counts the calls; off: none") \
-    X(MPI_REPORT, TT_TEXT, OWN, "with count: standard error", \
+    X(MPI_REPORT, TT_TEXT, OWN, PLAIN, "with count: standard error", \
       "the file for rank 0's report of the MPI program's calls; NAME.json: as JSON; " \
       "1: standard error; 0: as if not set") \
-    X(MPI_WISDOM, TT_TEXT, OWN, "in the cache folder", \
+    X(MPI_WISDOM, TT_TEXT, OWN, PLAIN, "in the cache folder", \
       "the file of choices between Tutti and the MPI; 0: no file") \
-    X(RANK, TT_TEXT, OWN, "set by tutti run", "the rank of this process") \
-    X(SIZE, TT_TEXT, OWN, "set by tutti run", "the number of ranks of the job") \
-    X(JOB, TT_TEXT, OWN, "set by tutti run", \
+    X(RANK, TT_TEXT, OWN, PLAIN, "set by tutti run", "the rank of this process") \
+    X(SIZE, TT_TEXT, OWN, PLAIN, "set by tutti run", "the number of ranks of the job") \
+    X(JOB, TT_TEXT, OWN, PLAIN, "set by tutti run", \
       "the file descriptor of the memory that the ranks of the job share")
 /* clang-format on */
 
@@ -116,6 +121,7 @@ struct tt_known_setting {
     /* the words that a setting of kind WORD or WORDS accepts, separated by spaces */
     const char *words;
     enum tt_setting_rule rule;
+    enum tt_setting_costs costs;
     const char *otherwise, *does;
 };
 
@@ -130,6 +136,15 @@ const struct tt_known_setting *tt_setting_known(const char *name);
  * (TUTTI_ROOT, TUTTI_DIR ...). */
 bool tt_setting_is_expected(const char *name);
 
+/* Returns the name of a setting that changes what calls cost and has a value other than its default
+ * in this process; NULL: there is none. What such a process measures is kept only in a file that
+ * the user names, and not in the cache folder, where it would count for all later jobs. */
+const char *tt_setting_of_costs(void);
+
+/* Makes the setting one that is not set, from now on and for all parts of the library: the caller
+ * has found that the setting is meant for another process. */
+void tt_setting_ignore(const char *name);
+
 /* Returns the index of the word text[0..n-1] in a list of words that are separated by spaces; -1:
  * the word is not in the list. */
 int tt_word_place(const char *words, const char *text, size_t n);
@@ -139,7 +154,8 @@ bool tt_setting_accepts(const struct tt_known_setting *setting, const char *valu
  * of n bytes, and returns the buffer. For a setting of kind TEXT, writes "". */
 char *tt_setting_values(const struct tt_known_setting *setting, char *buffer, size_t n);
 
-/* Calls fn(arg, text) for each TUTTI_* variable of the environment that has no effect. If the
+/* Reads all settings, so that they keep the values that they have now (tt_setting). Then calls
+ * fn(arg, text) for each TUTTI_* variable of the environment that has no effect. If the
  * variable is no setting, the text suggests the setting with the most similar name. If the setting
  * does not accept the value, the text says which values it accepts, and what is used instead. */
 typedef void tt_setting_warn_fn(void *arg, const char *text);

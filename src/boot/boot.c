@@ -17,6 +17,7 @@
 #include "boot/boot.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,6 +105,36 @@ static tutti_status read_place(int64_t *fd, int64_t *size)
     return TUTTI_OK;
 }
 
+static bool is_closed(int64_t fd)
+{
+    return fcntl((int)fd, F_GETFD) < 0 && errno == EBADF;
+}
+
+static tutti_status was_closed(int64_t fd)
+{
+    return tt_fail(TUTTI_ERR_BOOT,
+                   "descriptor %lld, which TUTTI_JOB names as the job's memory, is closed: a "
+                   "process between `tutti run` and this program has closed it (in Python, "
+                   "subprocess does so without close_fds=False); if another launcher started this "
+                   "program, unset TUTTI_JOB, TUTTI_RANK and TUTTI_SIZE for it",
+                   (long long)fd);
+}
+
+/* Ignores TUTTI_JOB if its descriptor is closed and a launcher with PMIx has started this process.
+ * Then `tutti run` has started the launcher as a rank, and the launcher has passed on the
+ * environment, but not the descriptor, as mpirun does. */
+static void leave_outer_job(void)
+{
+    int64_t fd, size;
+    if (!tt_setting("TUTTI_JOB") || !tt_pmix_there() || read_place(&fd, &size) != TUTTI_OK) return;
+    if (!is_closed(fd)) return;
+    if (strcmp(tt_setting("PMIX_RANK"), "0") == 0)
+        tt_warn("TUTTI_JOB is ignored, because its descriptor %lld is closed: the ranks join the "
+                "job of the launcher with PMIx that `tutti run` has started",
+                (long long)fd);
+    tt_setting_ignore("TUTTI_JOB");
+}
+
 /* Returns whether the launcher has recorded that the process which it started as this rank has
  * ended. If so, this process is one that the ended process has left behind. */
 static bool is_left_behind(const struct tt_job_page *job, int rank)
@@ -154,6 +185,7 @@ static tutti_status map_first(void)
         return same_version(tt_segment_page(&launched.segment), launched.rank);
     }
     TT_TRY(read_place(&fd, &size));
+    if (is_closed(fd)) return was_closed(fd);
     TT_TRY(tt_segment_attach(&launched.segment, (int)fd, launched.rank));
     return fits(tt_segment_page(&launched.segment), size, launched.rank);
 }
@@ -232,15 +264,30 @@ void tt_boot_detach(struct tt_seat *seat, tutti_status status)
     pthread_mutex_unlock(&launched.lock);
 }
 
-/* Returns whether this process is the first of several processes that srun started without PMIx, so
- * that each of them is a job of one rank. */
-static bool is_first_of_many(void)
+/* Launchers that start processes without PMIx. Their variables hold the number of processes and the
+ * number of this process. PMI_SIZE and PMI_RANK are those of PMI-1 and PMI-2, older protocols than
+ * PMIx, which the mpiexec of MPICH and its relatives speak (Hydra). */
+static const struct old_launcher {
+    const char *size, *rank, *name, *instead;
+} old_launchers[] = {
+    {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun", "srun --mpi=pmix"},
+    {"PMI_SIZE", "PMI_RANK", "mpiexec, MPICH's or one like it,",
+     "Open MPI's mpirun, prun or `tutti run`"},
+};
+
+/* Returns the launcher if this process is the first of several that it started without PMIx, so
+ * that each of them is a job of one rank; else NULL. */
+static const struct old_launcher *first_of_many(void)
 {
-    const char *tasks = tt_setting("SLURM_STEP_NUM_TASKS"), *me = tt_setting("SLURM_PROCID");
-    return !tt_setting("PMIX_RANK") && tasks && atoi(tasks) > 1 && me && strcmp(me, "0") == 0;
+    for (size_t i = 0; i < sizeof old_launchers / sizeof *old_launchers; i++) {
+        const struct old_launcher *l = &old_launchers[i];
+        const char *ranks = tt_setting(l->size), *me = tt_setting(l->rank);
+        if (ranks && atoi(ranks) > 1 && me && strcmp(me, "0") == 0) return l;
+    }
+    return NULL;
 }
 
-/* Warns if only a part of the variables that a launcher sets is set, or if srun started this
+/* Warns if only a part of the variables that a launcher sets is set, or if a launcher started this
  * process without PMIx. In both cases the user probably wanted one job of many ranks, and not many
  * jobs of one rank. */
 static void warn_alone(void)
@@ -249,10 +296,12 @@ static void warn_alone(void)
                       : tt_setting("TUTTI_SIZE") ? "TUTTI_SIZE"
                                                  : NULL;
     if (set) tt_warn("%s is set but TUTTI_JOB is not: ignored, this is a job of one rank", set);
-    if (!set && is_first_of_many() && !tt_setting("TUTTI_PMIX"))
-        tt_warn("srun started %s tasks without PMIx, so each is a job of one rank: use "
-                "srun --mpi=pmix, or TUTTI_PMIX=0 if you want such jobs",
-                tt_setting("SLURM_STEP_NUM_TASKS"));
+    if (set || tt_setting("PMIX_RANK") || tt_setting("TUTTI_PMIX")) return;
+    const struct old_launcher *launcher = first_of_many();
+    if (launcher)
+        tt_warn("%s started %s processes without PMIx, so each is a job of one rank: use %s, or "
+                "TUTTI_PMIX=0 if you want such jobs",
+                launcher->name, tt_setting(launcher->size), launcher->instead);
 }
 
 static tutti_status boot_alone(struct tt_seat *seat)
@@ -305,6 +354,7 @@ tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, handle_forks);
     pthread_mutex_lock(&launched.lock);
+    if (!gather && !launched.pid) leave_outer_job();
     bool alone = !gather && !launched.pid && !tt_setting("TUTTI_JOB") && !tt_pmix_there();
     tutti_status status = take_gather(gather);
     if (status == TUTTI_OK && !alone) status = attach_launched(seat);

@@ -94,7 +94,7 @@ struct tt_reply *tt_reply_new(const char *key);
 /* Stores the answer, bytes[n], and releases the reply for the thread that answers. After an error,
  * `error` is the text of the error, and `who` is printed before it; both must last as long as the
  * reply. Without an error, `error` is NULL. `lacks`: the answer is that no value has been published
- * under the key so far. */
+ * under the key so far; the server may have waited for one before. */
 void tt_reply_settle(struct tt_reply *reply, const char *who, const char *error, bool lacks,
                      const void *bytes, size_t n);
 /* Makes a reply that has its answer already. The arguments are those of tt_reply_settle. NULL: no

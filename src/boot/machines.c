@@ -79,15 +79,34 @@ static void set_stage(enum stage stage)
     tt_directory_join(stage == IN);
 }
 
-/* Waits for the value that the rank has published under the key. Stores its length in *n, and its
+/* Asks for the value that the rank has published under the key. Stores its length in *n, and its
  * bytes in to[], which has room for `room` bytes. If `anew` is true, an older value that the PMIx
- * library has kept does not count, and the PMIx server is asked (directory.h). Errors: BOOT. */
-static tutti_status await_value(int rank, const char *key, bool anew, void *to, size_t room,
-                                size_t *n)
+ * library has kept does not count, and the PMIx server is asked (directory.h). Errors: AGAIN (the
+ * answer is that there is no value so far), BOOT. */
+static tutti_status ask_value(int rank, const char *key, bool anew, void *to, size_t room,
+                              size_t *n)
 {
     struct tt_reply *reply = tt_directory()->ask(rank, key, anew);
-    if (reply) (void)tt_reply_answered(reply, boot_deadline());
-    return tt_reply_end(reply, to, room, n);
+    bool lacks = reply && tt_reply_answered(reply, boot_deadline()) && tt_reply_lacks(reply);
+    tutti_status status = tt_reply_end(reply, to, room, n);
+    return lacks ? TUTTI_AGAIN : status;
+}
+
+/* Waits for the value that the leader of the node publishes in its tutti_init. Most PMIx servers
+ * answer only when there is a value. Others answer earlier that there is none, that of Open MPI
+ * after two seconds; then this function asks again. Errors: BOOT. */
+static tutti_status await_leader(int leader, const char *key, void *to, size_t room, size_t *n)
+{
+    static const struct timespec pause = {.tv_nsec = 10000000};
+    int64_t until_ns = boot_deadline();
+    tutti_status status;
+    while ((status = ask_value(leader, key, false, to, room, n)) == TUTTI_AGAIN &&
+           tt_clock_ns() < until_ns)
+        (void)nanosleep(&pause, NULL);
+    if (status == TUTTI_OK || tt_clock_ns() < until_ns) return status;
+    return tt_fail(TUTTI_ERR_BOOT,
+                   "rank %d has not called tutti_init within %d s (TUTTI_BOOT_TIMEOUT)", leader,
+                   boot_timeout());
 }
 
 /* ---- Which rank is on which node ---- */
@@ -98,8 +117,13 @@ static tutti_status host_of(int rank, char host[TT_JOB_HOST])
 {
     char text[256];
     size_t n = 0;
-    TT_TRY(await_value(rank, "pmix.hname", false, text, sizeof text, &n));
-    if (n == 0) return tt_fail(TUTTI_ERR_BOOT, "PMIx has no name for the host of rank %d", rank);
+    tutti_status status = ask_value(rank, "pmix.hname", false, text, sizeof text, &n);
+    if (status == TUTTI_AGAIN || (status == TUTTI_OK && n == 0))
+        return tt_fail(TUTTI_ERR_BOOT,
+                       "PMIx has no name for the host of rank %d; if a process of this job has "
+                       "left it already, another process of the same rank cannot join again",
+                       rank);
+    if (status != TUTTI_OK) return status;
     memset(host, 0, TT_JOB_HOST);
     memcpy(host, text, (size_t)tt_min((int64_t)n, TT_JOB_HOST - 1));
     return TUTTI_OK;
@@ -257,7 +281,7 @@ static tutti_status fetch(struct machines_member *m, struct tt_segment *segment)
     size_t n = 0;
     int fds[TT_SHARE_MOST] = {-1, -1};
     TT_TRY(bring_names(m));
-    TT_TRY(await_value(m->first, SOCKET_KEY, false, name, sizeof name - 1, &n));
+    TT_TRY(await_leader(m->first, SOCKET_KEY, name, sizeof name - 1, &n));
     if (name[0] == '!')
         return tt_fail(TUTTI_ERR_BOOT,
                        "rank %d could not make the memory for the ranks of this node: %s", m->first,
@@ -459,7 +483,10 @@ static tutti_status terms_from(struct tt_fabric *f, int leader, struct tt_terms 
     uint32_t number = UINT32_MAX;
     size_t n = 0;
     for (int anew = 0; anew < 2 && number != (uint32_t)f->client; anew++) {
-        TT_TRY(await_value(leader, TERMS_KEY, anew, bytes, sizeof bytes, &n));
+        tutti_status status = ask_value(leader, TERMS_KEY, anew, bytes, sizeof bytes, &n);
+        if (status == TUTTI_AGAIN)
+            return tt_fail(TUTTI_ERR_BOOT, "rank %d has published no terms", leader);
+        if (status != TUTTI_OK) return status;
         if (n >= sizeof number) memcpy(&number, bytes, sizeof number);
     }
     if (n >= sizeof number && number != (uint32_t)f->client) return older_terms(f, leader, number);

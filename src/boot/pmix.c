@@ -133,7 +133,7 @@ static void answered(struct pmix_request *r, pmix_status_t status, const void *b
 {
     atomic_fetch_sub(&session.under_way, 1);
     tt_reply_settle(r->reply, "PMIx: ", status == PMIX_SUCCESS ? NULL : pmix.Error_string(status),
-                    status == PMIX_ERR_NOT_FOUND, bytes, n);
+                    status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_TIMEOUT, bytes, n);
     tt_free(r);
 }
 

@@ -4,7 +4,6 @@
  */
 #include "boot/question.h"
 
-#include <ctype.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -48,7 +47,7 @@ static void take(struct tt_question *q)
     if (n < 0) return;
     for (ssize_t i = 0; i < n; i++) {
         char *c = &q->text[q->n + (size_t)i];
-        if (!isprint((unsigned char)*c) && *c != '\n') *c = '?';
+        if ((*c < ' ' || *c > '~') && *c != '\n') *c = '?';
     }
     q->n += (size_t)n;
     if (n > 0) return;

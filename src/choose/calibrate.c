@@ -28,6 +28,7 @@
 #include <immintrin.h>
 #endif
 
+#include "base/settings.h"
 #include "job/wait.h"
 #include "type/type.h"
 
@@ -507,7 +508,10 @@ static bool with_helper(struct brief *b, struct tt_machine *m, bool *quiet,
 static void keep(const char *path, const struct tt_machine *machine, bool quiet)
 {
     bool logs = tt_log_on(TT_LOG_boot);
-    if (!quiet) {
+    const char *changed = tt_setting("TUTTI_MACHINE") ? NULL : tt_setting_of_costs();
+    if (changed) {
+        if (logs) tt_log("the model was measured with %s: it is not kept", changed);
+    } else if (!quiet) {
         if (logs) tt_log("the model was measured beside other programs: it is not kept");
     } else if (tt_machine_write(path, machine) != TUTTI_OK) {
         if (logs) tt_log("the model was measured, and cannot be kept: %s", tutti_error());

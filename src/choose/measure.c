@@ -4,10 +4,13 @@
  */
 #include "choose/measure.h"
 
+#include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/settings.h"
 #include "run/signature.h"
 
 /* MARGIN: by how many per cent another candidate must be faster than the algorithm that is chosen
@@ -107,8 +110,10 @@ static char *print_others(const struct tt_trial *t, char text[TT_WISDOM_OTHERS])
     text[0] = '\0';
     for (int i = 0; i < t->n; i++) {
         if (i == t->best || used + 64 > TT_WISDOM_OTHERS) continue;
-        used += (size_t)snprintf(text + used, TT_WISDOM_OTHERS - used, "%s%s:%.3f", used ? "," : "",
-                                 t->candidate[i]->name, 1e-3 * (double)median_ns(t, i));
+        int64_t ns = median_ns(t, i);
+        used +=
+            (size_t)snprintf(text + used, TT_WISDOM_OTHERS - used, "%s%s:%" PRId64 ".%03d",
+                             used ? "," : "", t->candidate[i]->name, ns / 1000, (int)(ns % 1000));
     }
     return text;
 }
@@ -184,6 +189,18 @@ static bool pretends(const struct tt_team *team)
     return team->fabric->nodes > team->fabric->job->nodes;
 }
 
+/* Whether the times may be kept in the file of the wisdom. If not, warns once. */
+static bool may_keep(void)
+{
+    static atomic_flag warned = ATOMIC_FLAG_INIT;
+    const char *changed = tt_setting("TUTTI_WISDOM") ? NULL : tt_setting_of_costs();
+    if (changed && !atomic_flag_test_and_set(&warned))
+        tt_warn("what was measured is not kept, because %s changes the times; TUTTI_WISDOM=FILE "
+                "keeps it in a file of its own",
+                changed);
+    return !changed;
+}
+
 /* Adds the decided trials to the file of the wisdom. Only one member of the team does so, and no
  * call fails if the file cannot be written: the next job measures again. */
 static void write_lines(const struct tt_trials *trials, const struct tt_team *team)
@@ -193,7 +210,8 @@ static void write_lines(const struct tt_trials *trials, const struct tt_team *te
     int n = 0;
     for (int i = 0; lines && i < trials->n; i++) n += line_of(trials->trial[i], team, &lines[n]);
     tt_error_keep(error);
-    if (n > 0 && tt_wisdom_path(path, why) && tt_wisdom_add(path, lines, n) != TUTTI_OK)
+    if (n > 0 && tt_wisdom_path(path, why) && may_keep() &&
+        tt_wisdom_add(path, lines, n) != TUTTI_OK)
         tt_warn("what was measured is not kept: %s", tutti_error());
     tt_error_restore(error);
     tt_free(lines);

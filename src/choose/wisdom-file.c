@@ -4,13 +4,13 @@
  */
 #include "choose/wisdom.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/locale.h"
 #include "plan/words.h"
 
 enum { FILE_MOST = 2 << 20, LINES_MOST = 4096, HEAD_LINES = 2, RANKS_MOST = 1 << 20 };
@@ -136,7 +136,7 @@ static bool parse_time(struct word word, int64_t *ps)
 {
     char text[32], *end;
     if (!copy_of(word, text, sizeof text) || strspn(text, "0123456789.") != word.n) return false;
-    double us = strtod(text, &end);
+    double us = tt_parse_decimal(text, &end);
     *ps = (int64_t)(us * 1e6 + 0.5);
     return *end == '\0' && us < 1e9;
 }

@@ -8,7 +8,6 @@
  */
 #include "fabric/trace-part.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -49,7 +48,7 @@ static void print_text(FILE *out, const char *key, const char *text, size_t most
     fprintf(out, ",\"%s\":\"", key);
     for (size_t i = 0; i < most && text[i]; i++) {
         unsigned char c = (unsigned char)text[i];
-        fputc(isprint(c) && c != '"' && c != '\\' && c != '<' ? c : '?', out);
+        fputc(c >= ' ' && c < 127 && c != '"' && c != '\\' && c != '<' ? c : '?', out);
     }
     fputc('"', out);
 }

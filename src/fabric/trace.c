@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/file-id.h"
+#include "base/file-limit.h"
 #include "job/common.h"
 #include "fabric/trace-part.h"
 
@@ -387,13 +388,17 @@ static int create_own(const char *path)
 static bool print_json(const struct trace *trace, const char *path)
 {
     int64_t n = atomic_load(&trace->head->entries);
+    struct tt_file_limit limit;
     int fd = create_own(path);
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (fd >= 0 && !file) close(fd);
     if (!file) return false;
+    tt_file_limit_enter(&limit);
     tt_part_print(trace->head, sizeof *trace->head + (size_t)n * sizeof *trace->entry,
                   TT_PART_ENDED, file);
-    return !(ferror(file) | fclose(file));
+    bool failed = ferror(file) | fclose(file);
+    tt_file_limit_leave(&limit);
+    return !failed;
 }
 
 /* Removes the .part file, but only if it is this rank's: another job may have reused the names. */

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/cache-file.h"
+#include "base/settings.h"
 #include "mpi/kept.h"
 
 enum { FILE_MOST = 1 << 20, LINES_MOST = 2048, RANKS_MOST = 1 << 20 };
@@ -337,6 +338,38 @@ static void add(FILE *out, void *arg)
     for (int i = 0; i < a->kept->n; i++) print(out, a->place, &a->kept->entry[i], a->machine);
 }
 
+/* As tt_setting_of_costs, for the variables that have any value other than the default. */
+static const char *setting_of_costs(void)
+{
+    static const struct {
+        const char *name, *otherwise;
+        enum tt_setting_costs costs;
+    } settings[] = {
+#define ROW(name, kind, rule, costs, otherwise, does)                                              \
+    {"TUTTI_" #name, otherwise, TT_SETTING_##costs},
+        TT_SETTING_LIST(ROW)
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        const char *value = unless_empty(getenv(settings[i].name));
+        if (settings[i].costs == TT_SETTING_COSTS && value &&
+            strcmp(value, settings[i].otherwise) != 0)
+            return settings[i].name;
+    }
+    return NULL;
+}
+
+/* Returns whether the decisions may be kept in the file. If not, prints the reason. */
+static bool may_keep(void)
+{
+    const char *changed = file_set() ? NULL : setting_of_costs();
+    if (changed)
+        tt_mpi_say("the choices between Tutti and the MPI are not kept, because %s changes the "
+                   "times; TUTTI_MPI_WISDOM=FILE keeps them in a file of its own",
+                   changed);
+    return !changed;
+}
+
 void tt_mpi_kept_write(const struct tt_mpi_place *place, const struct tt_mpi_kept *kept)
 {
     char path[TT_FILE_PATH], machine[TT_MACHINE_NAME];
@@ -347,7 +380,7 @@ void tt_mpi_kept_write(const struct tt_mpi_place *place, const struct tt_mpi_kep
                                           .stays = stays,
                                           .add = add,
                                           .arg = &a};
-    if (kept->n == 0 || !find_path(path)) return;
+    if (kept->n == 0 || !find_path(path) || !may_keep()) return;
     tt_machine_slug(machine);
     (void)tt_file_merge(path, &change); /* tt_mpi_fail has printed an error, if the user named the
                                          * file */

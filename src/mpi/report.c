@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file-limit.h"
+#include "base/locale.h"
 #include "mpi/shim.h"
 
 #define CHOICE(NAME, TEXT) TEXT,
@@ -269,6 +271,7 @@ static bool is_json(const char *path)
 
 void tt_mpi_report(struct tt_mpi_report *report)
 {
+    struct tt_file_limit limit;
     const char *path = tt_mpi_setting.report_path;
     FILE *out = path ? fopen(path, "w") : stderr;
     if (!out) {
@@ -276,11 +279,15 @@ void tt_mpi_report(struct tt_mpi_report *report)
         return;
     }
     add_up(report);
+    tt_file_limit_enter(&limit);
+    locale_t former = tt_locale_enter();
     if (path && is_json(path))
         print_json(out, report);
     else
         print_text(out, report);
+    tt_locale_leave(former);
     bool failed = fflush(out) != 0 || ferror(out);
     if (path) failed |= fclose(out) != 0;
+    tt_file_limit_leave(&limit);
     if (failed && path) tt_mpi_say("cannot write the whole report to '%s'", path);
 }

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/locale.h"
 #include "mpi/shim.h"
 
 void tt_mpi_say(const char *format, ...)
@@ -41,7 +42,10 @@ static bool names(const char *word, size_t n, const char *function)
     function = strchr(function, '_') + 1;
     size_t length = strlen(function);
     if (length > 2 && strcmp(function + length - 2, "_c") == 0) length -= 2;
-    return length == n && strncasecmp(word, function, n) == 0;
+    locale_t former = tt_locale_enter(); /* in Turkish, I is not the capital letter of i */
+    bool same = length == n && strncasecmp(word, function, n) == 0;
+    tt_locale_leave(former);
+    return same;
 }
 
 /* Reads a list of functions to leave to the host, such as "-bcast,-scan". False: a word is no
@@ -144,15 +148,15 @@ static void register_early(void)
         (void)syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0);
 }
 
-/* Reads TUTTI_MPI_REPORT. Makes the path absolute, because the program may change its folder before
- * MPI_Finalize, when the report is written. */
+/* Reads TUTTI_MPI_REPORT. Keeps an absolute path of its own for MPI_Finalize, when the report is
+ * written, because the program may change its folder before, and may overwrite the environment. */
 static void set_report(void)
 {
     const char *text = getenv("TUTTI_MPI_REPORT");
     bool wanted = text && *text && strcmp(text, "0") != 0, to_file = wanted && strcmp(text, "1");
     char here[PATH_MAX], *path = NULL;
-    if (to_file && *text != '/' && getcwd(here, sizeof here) &&
-        asprintf(&path, "%s/%s", here, text) < 0)
+    bool relative = to_file && *text != '/' && getcwd(here, sizeof here);
+    if (to_file && asprintf(&path, "%s%s%s", relative ? here : "", relative ? "/" : "", text) < 0)
         path = NULL;
     tt_mpi_setting.report = tt_mpi_setting.mode == TT_MPI_COUNT || wanted;
     tt_mpi_setting.report_path = path ? path : to_file ? text : NULL;

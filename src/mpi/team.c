@@ -27,6 +27,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/locale.h"
 #include "mpi/buffered.h"
 #include "mpi/drain.h"
 #include "mpi/kept.h"
@@ -285,8 +286,10 @@ static void find_place(void)
 {
     snprintf(job.place.version, sizeof job.place.version, "%s", tt_mpi_tutti.version());
     tt_mpi_host_name(job.place.host, sizeof job.place.host);
+    locale_t former = tt_locale_enter();
     for (char *at = job.place.host; *at; at++)
         *at = isspace((unsigned char)*at) ? '-' : (char)tolower((unsigned char)*at);
+    tt_locale_leave(former);
 }
 
 /* Reads the decisions of earlier programs at rank 0, which all_begin then sends to all ranks. */

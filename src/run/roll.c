@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/locale.h"
 #include "boot/inboxes.h"
 #include "boot/question.h"
 
@@ -656,9 +657,11 @@ void tt_roll_call_waiting(struct tt_fabric *f, const struct tt_waiting *waiting)
     char heading[160];
     const char *host = f->job->rank[f->me].host;
     double waited = (double)(tt_clock_ns() - waiting->is.moved_ns) / 1e9;
+    locale_t former = tt_locale_enter(); /* prints the setting as it must be written */
     snprintf(heading, sizeof heading,
              "[rank %d] has waited for %.1f s (TUTTI_WATCHDOG=%g)%s%.64s: roll call", f->me, waited,
              (double)f->watchdog_ns / 1e9, host[0] ? " on " : "", host);
+    tt_locale_leave(former);
     call(f->segment, f, heading, waiting->is.team);
 }
 

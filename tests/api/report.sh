@@ -5,6 +5,7 @@
 # late is the one for which the others have waited.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
+source "$(dirname "$0")/../locale.sh"
 unset TUTTI_MACHINE TUTTI_CHOICE TUTTI_ALGORITHM TUTTI_TRACE
 export TUTTI_WISDOM=0 XDG_CACHE_HOME=$work/cache
 program=$TUTTI_BUILD/tests/choose-measured
@@ -57,7 +58,17 @@ says err '^reduce +i64 +sum +5600 +2 flat +60 +- +[0-9.]+ '
 [ "$(lines err '^Calls of rank')" -eq 1 ] || fail 'another rank has written a report'
 [ "$(find trace -name '*.json' | wc -l)" -eq 2 ] || fail 'the trace is not whole'
 
+# The program's locale changes neither the report nor how settings are read.
+if has_locale de_DE; then
+    expect 0 "${in_locale[@]}" timeout 3000 env TUTTI_WATCHDOG=2999.5 TUTTI_REPORT=german.json \
+        tutti run -n 2 "$program"
+    python3 -c 'import json; assert json.load(open("german.json"))["seconds"] > 0'
+    [ ! -s err ] || fail 'a setting with a fraction is refused'
+fi
+
 # If the report cannot be written, there is a warning and no error.
+(ulimit -f 0 && TUTTI_REPORT=long "$program" 1) 2>&1 | cat >out || fail 'a report that is too long ends the program'
+says out 'warning: TUTTI_REPORT: cannot write the whole report to long$'
 touch occupied
 expect 0 timeout 3000 env TUTTI_REPORT=occupied/report tutti run -n 2 "$program"
 says err 'warning: TUTTI_REPORT: cannot write occupied/report: Not a directory'

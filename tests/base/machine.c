@@ -10,8 +10,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -227,6 +232,12 @@ static void path_is_found(void **state)
     assert_true(tt_machine_path(path, why));
     assert_int_equal(strncmp(path, "/var/my/tutti/", 14), 0);
     assert_string_equal(path + strlen(path) - 8, ".machine");
+    char large[TT_MACHINE_PATH + 1] = "/";
+    memset(large + 1, 'x', sizeof large - 2);
+    setenv("XDG_CACHE_HOME", large, 1);
+    assert_false(tt_machine_path(path, why));
+    assert_non_null(strstr(why, "the cache folder in XDG_CACHE_HOME or HOME has"));
+    assert_non_null(strstr(why, "bytes, which is too long"));
     unsetenv("XDG_CACHE_HOME");
     unsetenv("HOME");
     assert_false(tt_machine_path(path, why));
@@ -309,6 +320,18 @@ static const struct tt_file_change adds_new = {.most_bytes = 64,
                                                .add = add_new,
                                                .arg = (char[]){"new\n"}};
 
+/* The name of a file may be as long as the system allows. */
+static void long_names_are_written(void **state)
+{
+    char file[TT_FILE_PATH], name[256] = "";
+    (void)state;
+    memset(name, 'n', sizeof name - 1);
+    snprintf(file, sizeof file, "%s/%s", folder, name);
+    assert_int_equal(tt_file_try(file), TUTTI_OK);
+    assert_int_equal(tt_file_merge(file, &adds_new), TUTTI_OK);
+    expect_lines(file, "new\n");
+}
+
 /* Checks that a file that is rewritten keeps its mode, and that a link to it stays a link. */
 static void what_is_there_is_kept(void **state)
 {
@@ -324,6 +347,39 @@ static void what_is_there_is_kept(void **state)
     expect_mode(file, S_IFREG | 0664);
     expect_mode(link, S_IFLNK | 0777);
     expect_lines(file, "new\nnew\n");
+}
+
+static int entries_of(const char *name)
+{
+    int n = 0;
+    DIR *entries = opendir(name);
+    assert_non_null(entries);
+    while (readdir(entries)) n++;
+    closedir(entries);
+    return n;
+}
+
+/* A write beyond the limit on the size of files is an error, and not the end of the process by
+ * SIGXFSZ. The old file stays, and nothing else is left. */
+static void what_is_too_large_is_refused(void **state)
+{
+    char file[TT_FILE_PATH];
+    struct rlimit before;
+    sigset_t pending;
+    (void)state;
+    snprintf(file, sizeof file, "%s/kept", folder);
+    int entries = entries_of(folder);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit none = {0, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    tutti_status status = tt_file_merge(file, &adds_new);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(status, TUTTI_ERR_SYSTEM);
+    assert_non_null(strstr(tutti_error(), strerror(EFBIG)));
+    expect_lines(file, "new\nnew\n");
+    assert_int_equal(entries_of(folder), entries);
+    assert_int_equal(sigpending(&pending), 0);
+    assert_int_equal(sigismember(&pending, SIGXFSZ), 0);
 }
 
 static void what_is_no_file_is_refused(void **state)
@@ -367,12 +423,20 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(interpolates),          cmocka_unit_test(is_bounded),
-        cmocka_unit_test(is_credible),           cmocka_unit_test(is_read_as_written),
-        cmocka_unit_test(network_is_optional),   cmocka_unit_test(network_is_credible),
-        cmocka_unit_test(others_are_refused),    cmocka_unit_test(only_files_are_read),
-        cmocka_unit_test(path_is_found),         cmocka_unit_test(lines_are_merged),
-        cmocka_unit_test(what_is_there_is_kept), cmocka_unit_test(what_is_no_file_is_refused),
+        cmocka_unit_test(interpolates),
+        cmocka_unit_test(is_bounded),
+        cmocka_unit_test(is_credible),
+        cmocka_unit_test(is_read_as_written),
+        cmocka_unit_test(network_is_optional),
+        cmocka_unit_test(network_is_credible),
+        cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(only_files_are_read),
+        cmocka_unit_test(path_is_found),
+        cmocka_unit_test(lines_are_merged),
+        cmocka_unit_test(long_names_are_written),
+        cmocka_unit_test(what_is_there_is_kept),
+        cmocka_unit_test(what_is_too_large_is_refused),
+        cmocka_unit_test(what_is_no_file_is_refused),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -22,6 +22,36 @@ static void first_look_counts(void **state)
     assert_string_equal(tt_setting("TUTTI_TEST_ONCE"), "one");
 }
 
+/* A program that sets its process title overwrites the memory of the environment. */
+static void values_are_copied(void **state)
+{
+    (void)state;
+    static char entry[] = "TUTTI_TEST_COPIED=folder";
+    assert_int_equal(putenv(entry), 0);
+    assert_string_equal(tt_setting("TUTTI_TEST_COPIED"), "folder");
+    memset(strchr(entry, '=') + 1, 'x', 6);
+    assert_string_equal(tt_setting("TUTTI_TEST_COPIED"), "folder");
+}
+
+static void ignore(void *arg, const char *text)
+{
+    (void)arg;
+    (void)text;
+}
+
+/* The check reads all settings, so this must be the last test. */
+static void check_reads_all(void **state)
+{
+    (void)state;
+    setenv("TUTTI_REPORT", "before", 1);
+    unsetenv("TUTTI_DETACH");
+    tt_settings_check(ignore, NULL);
+    setenv("TUTTI_REPORT", "after", 1);
+    setenv("TUTTI_DETACH", "1", 1);
+    assert_string_equal(tt_setting("TUTTI_REPORT"), "before");
+    assert_null(tt_setting("TUTTI_DETACH"));
+}
+
 static void empty_is_unset(void **state)
 {
     (void)state;
@@ -235,6 +265,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_look_counts),
+        cmocka_unit_test(values_are_copied),
         cmocka_unit_test(empty_is_unset),
         cmocka_unit_test(numbers_are_checked),
         cmocka_unit_test(sizes_are_parsed_whole),
@@ -246,6 +277,7 @@ int main(void)
         cmocka_unit_test(defaults_are_accepted),
         cmocka_unit_test(warnings_of_other_ranks_are_added),
         cmocka_unit_test(nearest_word_is_found),
+        cmocka_unit_test(check_reads_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

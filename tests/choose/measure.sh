@@ -5,6 +5,7 @@
 # first one measured, and lines that do not fit are ignored with a reason.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
+source "$(dirname "$0")/../locale.sh"
 
 unset TUTTI_MACHINE TUTTI_CHOICE TUTTI_WISDOM TUTTI_ALGORITHM
 export XDG_CACHE_HOME=$work/cache
@@ -69,6 +70,25 @@ grep -q ' ms=' "$file" || fail 'a line that cannot be read is lost'
 sed -E 's/^(allreduce[^ ]*) [a-z]+/\1 flat/; s/cores=./cores=99/' before >"$file"
 expect 0 run TUTTI_CHOICE=table
 says err 'choice: flat for allreduce.*by the table'
+
+# The file and its name do not depend on the program's locale: numbers have a point also if the
+# locale has a comma, and in Turkish, i is not the small letter of I.
+for locale in de_DE tr_TR; do
+    has_locale "$locale" || continue
+    rm -f "$file"
+    expect 0 "${in_locale[@]}" timeout 3000 env TUTTI_CHOICE=measure tutti run -n 3 "$program"
+    grep -qE '^allreduce.* us=[0-9]+\.[0-9]+ others=[a-z]+:[0-9]+\.[0-9]+' "$file" || fail "the wisdom of $locale"
+    expect 0 "${in_locale[@]}" timeout 3000 env TUTTI_LOG=choice tutti run -n 3 "$program"
+    says err 'choice: .* for allreduce.*by wisdom'
+done
+
+# Times that a setting changes are kept only in a file that the user names.
+rm -f "$file"
+expect 0 run TUTTI_CHOICE=measure TUTTI_YIELDS=3
+says err 'warning: what was measured is not kept, because TUTTI_YIELDS changes the times; TUTTI_WISDOM=FILE keeps it'
+[ ! -e "$file" ] || fail 'times with a setting are kept'
+expect 0 run TUTTI_CHOICE=measure TUTTI_YIELDS=3 TUTTI_WISDOM="$work/yields"
+grep -q '^allreduce' yields || fail 'times are not kept in a file that is named'
 
 # If the wisdom cannot be written, the job does not fail.
 touch occupied

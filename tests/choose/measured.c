@@ -2,8 +2,10 @@
  *
  * A program whose calls are measured (TUTTI_CHOICE=measure), for measure.sh: several shapes in
  * turn, in place and not, with requests of the same shapes in between, and on a second team. Checks
- * each result. With an argument N, the ranks are N threads.
+ * each result. With an argument N, the ranks are N threads. Sets the locale of the environment, as
+ * programs with a user interface do.
  */
+#include <locale.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,6 +100,7 @@ static void run(tutti_client *client, void *arg)
 int main(int argc, char **argv)
 {
     tutti_client *client;
+    if (!setlocale(LC_ALL, "")) return 2;
     if (argc > 1) {
         check(tutti_threads(atoi(argv[1]), run, NULL));
         return 0;

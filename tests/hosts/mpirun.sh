@@ -66,5 +66,33 @@ expect 1 env PMIX_NAMESPACE=none PMIX_RANK=0 PMIX_SERVER_URI41='none.0;tcp4://12
 says out '^rank 0: attach: .*the PMIx server that the environment names cannot be reached'
 expect 0 env PMIX_NAMESPACE=none PMIX_RANK=0 TUTTI_PMIX=0 "$boot" join
 
+# The first rank of the node may come later than the server of Open MPI waits for what this rank
+# publishes, which is two seconds, but not later than TUTTI_BOOT_TIMEOUT.
+# shellcheck disable=SC2016
+expect 0 start -n 2 sh -c 'if [ "$PMIX_RANK" = 0 ]; then sleep 3; fi; exec "$0"' "$TUTTI_BUILD/bin/hello"
+[ "$(lines out '^rank [01] of 2: the sum of all ranks is 1$')" -eq 2 ] || fail 'the first rank came too late'
+# A rank that does not come at all is named. mpirun ends with an error, because rank 0 ends without
+# having used PMIx.
+# shellcheck disable=SC2016
+start -x TUTTI_BOOT_TIMEOUT=3 -n 2 sh -c 'case $PMIX_RANK in
+    0) until [ -e over ]; do sleep 0.1; done ;;
+    1) "$0" join || touch over ;;
+    esac' "$boot" >out 2>err || true
+says out 'attach: rank 0 has not called tutti_init within 3 s \(TUTTI_BOOT_TIMEOUT\)$'
+
+# A second process of a rank cannot join.
+expect 0 start -n 2 python3 -c 'import subprocess, sys
+for _ in range(2): subprocess.call(sys.argv[1:])' "$TUTTI_BUILD/bin/hello"
+[ "$(lines out '^rank [01] of 2: the sum of all ranks is 1$')" -eq 2 ] || fail 'the first processes did not join'
+[ "$(lines err 'PMIx has no name for the host of rank [01]; if a process of this job has left it already, another process of the same rank cannot join again')" -eq 2 ] ||
+    fail 'the second processes get another error'
+
+# If `tutti run` starts mpirun, the ranks inherit TUTTI_JOB, but mpirun has closed its descriptor.
+# shellcheck disable=SC2016
+expect 0 tutti run -n 1 sh -c 'exec mpirun --allow-run-as-root --oversubscribe -n 2 "$0"' "$TUTTI_BUILD/bin/hello"
+[ "$(lines out '^rank [01] of 2: the sum of all ranks is 1$')" -eq 2 ] || fail 'not the job of mpirun'
+[ "$(lines err 'rank 0. warning: TUTTI_JOB is ignored, because its descriptor [0-9]+ is closed')" -eq 1 ] ||
+    fail 'not warned of once'
+
 # Nothing is left behind.
 [ -z "$(find "$TMPDIR" -type f -o -type s)" ] || fail "files are left: $(find "$TMPDIR")"

@@ -215,7 +215,7 @@ timeout 300 bash -c "$(grep '^ *srun ' proposed)" >out 2>err || fail "$(cat prop
 sums 6
 timeout 300 srun -n 2 "$TUTTI_BUILD/bin/hello" >out 2>err || fail 'without PMIx'
 [ "$(lines '^rank 0 of 1: ')" -eq 2 ] || fail 'two jobs of one'
-[ "$(grep -c 'srun started 2 tasks without PMIx.* use srun --mpi=pmix' err)" -eq 1 ] || fail 'not reported that PMIx is missing'
+[ "$(grep -c 'srun started 2 processes without PMIx.* use srun --mpi=pmix' err)" -eq 1 ] || fail 'not reported that PMIx is missing'
 
 # ---- Failures ----
 

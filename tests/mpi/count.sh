@@ -5,6 +5,7 @@
 # and that the results of the program are the same as without Tutti.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/../locale.sh"
 need "$1"
 
 version=3
@@ -15,6 +16,12 @@ for ranks in 1 4 5; do
     counted "$1" "$ranks" ./calls
     python3 "$here/counts.py" calls.json "$ranks" "$version" || fail "on $ranks ranks"
 done
+
+# The report does not depend on the program's locale.
+if has_locale de_DE; then
+    counted "$1" 2 "${in_locale[@]}" ./calls
+    python3 -c 'import json; assert json.load(open("calls.json"))["seconds"] > 0'
+fi
 
 # A table in text, on standard error.
 before=(tutti mpi --count)

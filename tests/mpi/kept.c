@@ -229,6 +229,24 @@ static void survives_bad_files(void **state)
     fclose(file);
 }
 
+/* The user names no file any more, but `path` stays the file, because tt_setting has read its name
+ * before. */
+static void keeps_no_times_of_other_settings(void **state)
+{
+    (void)state;
+    struct tt_mpi_kept made = {.n = 1, .entry = {keep_of(shape_of(0), 2, "", 1)}};
+    assert_int_equal(unlink(path), 0);
+    unsetenv("TUTTI_MPI_WISDOM");
+    unsetenv("TUTTI_YIELDS");
+    setenv("TUTTI_WINDOW", "64K", 1);
+    tt_mpi_kept_write(&here, &made);
+    assert_int_equal(access(path, F_OK), -1);
+    setenv("TUTTI_WINDOW", "128K", 1); /* the default */
+    tt_mpi_kept_write(&here, &made);
+    assert_int_equal(access(path, F_OK), 0);
+    setenv("TUTTI_MPI_WISDOM", path, 1);
+}
+
 static void describes_nodes(void **state)
 {
     (void)state;
@@ -249,10 +267,13 @@ static void describes_nodes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_it_wrote),  cmocka_unit_test(reads_the_last),
-        cmocka_unit_test(ignores_other_places), cmocka_unit_test(keeps_what_is_clear),
-        cmocka_unit_test(reads_any_text),       cmocka_unit_test(survives_bad_files),
-        cmocka_unit_test(describes_nodes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_what_it_wrote),
+                                       cmocka_unit_test(reads_the_last),
+                                       cmocka_unit_test(ignores_other_places),
+                                       cmocka_unit_test(keeps_what_is_clear),
+                                       cmocka_unit_test(reads_any_text),
+                                       cmocka_unit_test(survives_bad_files),
+                                       cmocka_unit_test(keeps_no_times_of_other_settings),
+                                       cmocka_unit_test(describes_nodes)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

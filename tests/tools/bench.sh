@@ -105,7 +105,7 @@ says err "none of 3 and its doublings up to 5 is a multiple of the type's 8 byte
 [ "$(lines out)" -eq 0 ] || fail 'a table of nothing'
 # The error comes before anything is timed.
 expect 1 tutti bench --iterations 5 --json /no/such/folder/rows barrier/p2
-says err 'cannot write JSON to /no/such/folder/rows: No such file or directory'
+says err '^tutti bench: cannot write /no/such/folder/rows: No such file or directory'
 [ "$(lines out)" -eq 0 ] || fail 'timed what cannot be written'
 # Buffers larger than the memory of the machine are an error.
 expect 1 tutti bench alltoall/u8/64G/p4

@@ -18,6 +18,9 @@ expect 2 tutti calibrate --output -
 says err '--output: a model is written to a file'
 expect 2 tutti calibrate nonsense
 
+expect 1 env TUTTI_FAULT=delay=1 tutti calibrate
+says err '^tutti calibrate: TUTTI_FAULT changes the times'
+
 # A folder that cannot be written is an error, and leaves no file. Root may write everywhere, so a
 # file stands where the folder should be. The command must report the error before it measures: with
 # MUTANT=fast no measurement ever succeeds.
@@ -43,8 +46,8 @@ calibrates() {
 }
 
 # The file that TUTTI_MACHINE names does not exist yet. The jobs that the command starts to measure
-# must not warn of that.
-calibrates env TUTTI_MACHINE="$work/named" tutti calibrate
+# must not warn of that. They have other numbers of ranks than the user's nodes and network.
+calibrates env TUTTI_MACHINE="$work/named" TUTTI_NODES=1,1 TUTTI_NETWORK=ring:4 tutti calibrate
 says out "^written to $work/named\$"
 [ ! -s err ] || fail 'a calibration warns of something'
 calibrates tutti calibrate

@@ -119,10 +119,15 @@ expect 0 tutti draw bcast/u8/8/p2 --what costs -o costs.svg
 grep -q 'cross: measured' costs.svg || fail 'the legend does not name the cross'
 expect 2 tutti draw barrier/p2 --what costs
 says err 'costs are drawn of collectives with one size'
-expect 1 tutti draw bcast/u8/8/p2 --what costs --measured nothing
-says err 'nothing is no array of tutti bench --json'
+echo '{}' >nothing.json
+expect 1 tutti draw bcast/u8/8/p2 --what costs --measured nothing.json
+says err 'nothing.json is no array of tutti bench --json'
 expect 2 tutti draw bcast/u8/8/p2 --what costs -o costs.dot
 expect 2 tutti draw bcast/u8/8/p2 --what costs -a flat
+expect 1 tutti draw bcast/u8/8/p2 --what costs --measured missing.json
+says err '^tutti draw: cannot read missing.json: No such file or directory$'
+expect 1 tutti draw bcast/u8/8/p2 --what costs --measured .
+says err '^tutti draw: cannot read [.]: Is a directory$'
 expect 2 tutti draw bcast/u8/8/p2 --measured measured.json
 
 sed -i 's/^tutti .*/tutti 0.0.1/' cache/tutti/*.machine

@@ -97,6 +97,17 @@ wait "$job" || true
 # A program that does not use the library.
 begin tutti run -n 2 sleep 600
 wait_for shows '^ +1 +[0-9]+ +(sleeping|running) +in no client of the library$'
+expect 0 tutti ps --json "$job"
+python3 - out "$job" <<'PYTHON'
+import json
+import sys
+
+with open(sys.argv[1]) as file:
+    rows = json.load(file)
+assert [(row["rank"], row["client"]) for row in rows] == [(0, None), (1, None)], rows
+assert all(row["started_by"] == int(sys.argv[2]) and row["pid"] > 0 for row in rows), rows
+assert all(row["doing"] == "in no client of the library" for row in rows), rows
+PYTHON
 kill "$job"
 wait "$job" || true
 

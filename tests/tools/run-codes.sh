@@ -110,6 +110,12 @@ expect 125 tutti run --on-failure maybe true
 says err "^tutti run: --on-failure: 'maybe' is none of end, continue, continue-fail\$"
 expect 125 tutti run
 says err 'the program is missing'
+# There is no /dev/null.
+bare=(unshare --user --map-root-user --mount sh -c 'mount -t tmpfs none /dev && exec "$@"' sh)
+if "${bare[@]}" true 2>/dev/null; then
+    expect 125 "${bare[@]}" tutti run -n 1 true
+    says err '^tutti: cannot start: /dev/null: No such file or directory$'
+fi
 expect 125 tutti run --no-such-option true
 
 # For several hosts `tutti run` names the commands of other launchers, with the program's arguments

@@ -90,6 +90,11 @@ for when in join-as-daemon join-as-early-daemon; do
     expect 0 tutti run -n 2 --timeout 3000 "$rank" $when
     says err '^init: the process that was started as rank 0 has ended, and this is another one, which it left behind by daemon'
 done
+# A process between `tutti run` and the program closes the descriptor of the job's memory.
+expect 1 tutti run -n 2 --on-failure continue python3 -c 'import subprocess, sys
+sys.exit(subprocess.call(sys.argv[1:]))' "$rank" join
+[ "$(lines err '^init: descriptor [0-9]+, which TUTTI_JOB names as the job.s memory, is closed: .*close_fds=False.*unset TUTTI_JOB')" -eq 2 ] ||
+    fail 'the closed descriptor is not named'
 # Without a launcher, the child of a rank makes a job of its own.
 expect 0 "$rank" join-in-child
 says out '^child: done: $'
@@ -111,6 +116,20 @@ for setting in RANK SIZE; do
     [ "$(lines err "^tutti: warning: TUTTI_$setting is set but TUTTI_JOB is not: ignored, this is a job of one rank\$")" -eq 1 ] ||
         fail "TUTTI_$setting: not warned of once"
 done
+# A launcher that speaks PMI and not PMIx makes each process a job of its own. The first one warns.
+pmi='^tutti: warning: mpiexec, MPICH.s or one like it, started 3 processes without PMIx, so each is a job of one rank: use Open MPI.s mpirun, prun or .tutti run., or TUTTI_PMIX=0 '
+expect 0 env -u SLURM_PROCID PMI_SIZE=3 PMI_RANK=0 "$rank" join-again
+[ "$(lines err "$pmi")" -eq 1 ] || fail 'not warned of once'
+for silent in PMI_RANK=1 PMI_SIZE=1 TUTTI_PMIX=0; do
+    expect 0 env -u SLURM_PROCID PMI_SIZE=3 PMI_RANK=0 "$silent" "$rank" join-again
+    [ ! -s err ] || fail "$silent: warned of"
+done
+expect 0 env PMI_SIZE=3 PMI_RANK=0 tutti run -n 2 "$rank" add
+[ ! -s err ] || fail 'ranks of tutti run warn'
+if command -v mpiexec.mpich >/dev/null; then
+    expect 0 mpiexec.mpich -n 3 "$rank" join-again
+    [ "$(lines err "$pmi")" -eq 1 ] || fail 'not warned of once by three processes'
+fi
 for setting in 'nope=ring:there is no collective .nope.; see' 'bcast=flat,bcast=direct:names bcast twice' \
     'allreduce=flat,allreduce=ring:names allreduce twice' 'nope:there is no algorithm .nope. for allreduce' \
     '=ring:there is no collective ..; see' 'allreduce=:there is no algorithm .. for allreduce'; do

@@ -178,6 +178,18 @@ bad 'h2:x' 'no number of ranks:'
 bad 'h2 max_slots=-1' 'no number of ranks:'
 bad 'h2 sockets=2' 'unknown word'
 bad 'h2,h3' 'no name of a host:'
+bad 'h2 slots=1M slots=1M' 'too many ranks for the host'
+
+# Hosts that take more ranks than are possible.
+for hosts in localhost:4097 localhost:4000,localhost:97 localhost:9999999; do
+    refused '^tutti run: --hosts: [0-9]+ ranks are more than 4096 on one machine; say -n for fewer$' --hosts "$hosts" echo
+done
+expect 0 tutti run --hosts localhost:4097 -n 2 echo here
+[ "$(lines out '^here$')" -eq 2 ] || fail 'not as many as -n says'
+# The numbers of all these hosts together are 2^32 + 1.
+hosts=h:4967726$(printf ',h%d:9999999' {1..429})
+expect 125 env PATH="$work/launchers" "$tutti" run --hosts "$hosts" -n 2 ./app
+[ "$(lines err '^But these hosts take')" -eq 0 ] || fail 'the sum of the numbers is wrong'
 bad ':2' 'no name of a host:'
 bad 'h$(x)' 'no name of a host:'
 

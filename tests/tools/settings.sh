@@ -91,6 +91,9 @@ assert read - table == set(), f"read, but not in src/base/settings.h: {read - ta
 assert table - read == set(), f"in src/base/settings.h, but never read: {table - read}"
 documented = set(re.findall(r"TUTTI_([A-Z_]+)", (top / "docs/tuning.md").read_text()))
 assert table <= documented, f"not in docs/tuning.md: {table - documented}"
+costs = set(re.findall(r"^    X\(([A-Z_]+), .*, COSTS, ", (top / "src/base/settings.h").read_text(), re.M))
+listed = (top / "docs/tuning.md").read_text().split("**With other settings.**")[1].split("If one of them")[0]
+assert costs == set(re.findall(r"`TUTTI_([A-Z_]+)`", listed)), f"docs/tuning.md lists other settings that change times: {costs}"
 rows = set(re.findall(r"`TUTTI_([A-Z_]+)`", "\n".join(re.findall(r"^\| (`[^|]*) \|", (top / "docs/tuning.md").read_text(), re.M))))
 assert rows == table, f"the table of docs/tuning.md: {rows ^ table}"
 PYTHON

@@ -117,8 +117,36 @@ wrong 'hypercube does not apply: it needs a power of two' alltoall/u8/8/p5 --alg
 wrong "'quick' is none of simple loggp links" alltoall/u8/8/p4 --model quick
 wrong 'wants a network' alltoall/u8/8/p4 --model links
 for time in 1 ns 1xs -1us 0.5ps nan 1e30s; do wrong "^.*--ts: '$time' is not a" alltoall/u8/8/p4 --ts="$time"; done
-expect 1 tutti sim --json /no/such/folder/rows barrier/p2
-says err 'cannot write JSON'
+# A file that cannot be written is found before anything is simulated.
+for option in --json --trace; do
+    expect 1 tutti sim $option /no/such/folder/rows barrier/p2
+    says err '^tutti sim: cannot write /no/such/folder/rows: No such file or directory$'
+    [ ! -s out ] || fail "$option: simulated what cannot be written"
+    expect 1 tutti sim $option . barrier/p2
+    says err '^tutti sim: cannot write [.]: Is a directory$'
+done
+
+# If writing fails, the old file stays, and nothing else is left in its folder. A new file replaces
+# the one at the end of a symbolic link, and has its mode. The name may be as long as a name can be.
+# limited COMMAND...: runs the command, which cannot make any file longer than 0 bytes.
+limited() {
+    (ulimit -f 0 && "$@") 2>&1 | cat
+    return "${PIPESTATUS[0]}"
+}
+mkdir written
+name=written/$(printf 'n%.0s' {1..255})
+echo old >"$name" && chmod 640 "$name" && ln -s "$name" link
+for option in --json --trace; do
+    expect 1 limited tutti sim $option link barrier/p2
+    says out '^tutti sim: cannot write link: File too large$'
+    [ "$(cat "$name")" = old ] || fail "$option: the old file is lost"
+    [ "$(ls -A written)" = "${name#*/}" ] || fail "$option: other files are left"
+done
+expect 0 tutti sim --json link barrier/p2
+python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))' "$name"
+[ -L link ] || fail 'the link has been replaced'
+[ "$(stat -c %a "$name")" = 640 ] || fail 'the mode has changed'
+[ "$(ls -A written)" = "${name#*/}" ] || fail 'other files are left'
 if [ -e /dev/full ]; then
     expect 1 bash -c 'exec tutti sim barrier/p2 --json - >/dev/full'
     [ "$(lines err)" -eq 1 ] || fail 'the error is printed twice'

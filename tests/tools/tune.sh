@@ -50,6 +50,16 @@ expect 0 env TUTTI_CMA=0 TUTTI_SLICE=4K tutti tune barrier/p2 bcast/u8/64K/p2 --
 expect 0 env TUTTI_CMA=0 TUTTI_WISDOM=without tutti explain bcast/u8/64K/p2
 says out 'It was measured to be the fastest on 20'
 
+# Times that a setting changes are not kept in the cache folder, where all later jobs find them.
+rm -rf cache/tutti
+expect 1 env TUTTI_WINDOW=64K tutti tune barrier/p2 --time 0.001
+says err '^tutti tune: TUTTI_WINDOW changes the times, and later jobs without it would use them: unset it, or name a file by --output$'
+[ ! -e cache/tutti ] || fail 'times with a setting are kept'
+# These settings change nothing: a default, and a value that is ignored with a warning.
+expect 0 env TUTTI_WINDOW=128K TUTTI_RING=1 tutti tune barrier/p2 --time 0.001
+expect 0 env TUTTI_YIELDS=20 TUTTI_WISDOM="$work/yields" tutti tune barrier/p2 --time 0.001
+grep -q '^barrier' yields || fail 'times are not kept in a file that is named'
+
 # A signal of the user ends the command, and not only the job that the command has started.
 tutti tune --ranks 2 --time 0.05 --output ended >out 2>err &
 started+=($!)

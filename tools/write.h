@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Writes the files that the user names. A path "-" stands for standard output.
+ */
+#ifndef TT_TOOLS_WRITE_H
+#define TT_TOOLS_WRITE_H
+
+#include <stdio.h>
+
+#include "base/base.h"
+
+/* Writes the text that `print` prints to the file `path`. Writes nothing if `print` returns an
+ * error, and replaces an existing regular file only when the new one is complete; if writing fails,
+ * the old file stays. The new file has the mode of the old one. Returns false after printing the
+ * error, which begins with the name of the command. */
+bool tt_write_whole(const char *command, const char *path,
+                    tutti_status (*print)(void *arg, FILE *out), void *arg);
+
+/* Returns whether tt_write_whole could write the file; if not, prints the error. Leaves the file as
+ * it is. A command calls this function before a long computation whose result it will write. */
+bool tt_write_try(const char *command, const char *path);
+
+#endif
