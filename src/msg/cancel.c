@@ -42,6 +42,34 @@ static struct tutti_pending *receipt_of(const tutti_context *c, int rank, const 
     return NULL;
 }
 
+/* Ends the pull of a message early: asks for no more pieces, and drops the data of those that were
+ * asked for. Returns false if somebody else still writes to the destination: the network, the
+ * origin, or another context. Then the owner must call this again later. If no piece is left, the
+ * message is completed within the call.
+ *
+ * Why nobody writes if this returns true: first the owner claims the pieces that were left, so
+ * every piece is claimed. `left` counts a piece that anyone is moving until that has ended
+ * (release; the owner reads `left` with acquire). So if `left` is the number of pieces whose data
+ * this context will drop, all others have ended, and no piece can be claimed any more. */
+static bool stop_pull(tutti_context *c, struct tutti_pending *r)
+{
+    int ok = TUTTI_OK, dropped = 0;
+    atomic_fetch_add(&r->refs, 1);
+    atomic_compare_exchange_strong(&r->status, &ok, (int)TT_STATUS_CANCELLED);
+    if (r->split_copy) tt_split_copy_stop(r->split_copy);
+    while (tt_pull_claim_any(r) >= 0) tt_pull_piece_ended(c, r, TT_STATUS_CANCELLED);
+    for (int i = 0; i < c->pendings; i++) {
+        struct tt_pending *pending = c->pending[i];
+        bool pulls = pending->kind == TT_PENDING_PULL && pending->receipt == r;
+        if (!pulls || pending->on_wire) continue;
+        pending->cancelled = true;
+        dropped++;
+    }
+    bool stopped = atomic_load_explicit(&r->left, memory_order_acquire) == dropped;
+    tt_receipt_unref(r);
+    return stopped;
+}
+
 /* Cancels a long message that is sent, a put or a get. Returns whether the network uses its memory:
  * the network itself executes the put or get, or it has got packets. Of the send-queue entries that
  * send parts of the memory (`flows`), those that are not in the queue any more are on the
@@ -84,5 +112,5 @@ bool tt_msg_cancel(tutti_context *c, int rank, const void *arg)
     struct tt_pending *pending = pending_of(c, arg);
     struct tutti_pending *r = pending ? NULL : receipt_of(c, rank, arg);
     if (pending) return cancel_pending(pending);
-    return r && !tt_pull_cancel(c, r);
+    return r && !stop_pull(c, r);
 }

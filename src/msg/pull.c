@@ -18,13 +18,10 @@
 #include "type/layout.h"
 
 static struct tt_pieces pieces_by(int64_t take, uint64_t to, int64_t bytes);
-static void piece_ended(tutti_context *c, struct tutti_pending *r, tutti_status status);
 static tutti_status pull_read(tutti_context *c, struct tutti_pending *r, int piece);
 static const struct tt_pending_handlers split_handlers, pull_handlers;
 
-/* ---- Split copies ---- */
-
-/* Split copies: the pieces of long messages that the origin writes. */
+/* ---- Split copies: the pieces of long messages that the origin writes ---- */
 
 enum {
     /* bytes of the shortest message that is moved by a split copy: for a shorter message, the
@@ -229,7 +226,7 @@ static void count(tutti_context *c, struct tt_pending *pending, tutti_status sta
     pending->flows++;
     atomic_store_explicit(&may_split(r)->end, r->pieces.n - pending->flows, memory_order_relaxed);
     /* AGAIN: the target has asked the origin for the piece, which ends when the origin answers */
-    if (status != TUTTI_AGAIN) piece_ended(c, r, status);
+    if (status != TUTTI_AGAIN) tt_pull_piece_ended(c, r, status);
 }
 
 /* Returns how many pieces the origin has claimed and has not acknowledged yet. */
@@ -569,7 +566,7 @@ static void unshare_locked(struct tt_shared_pulls *pulls, struct tutti_pending *
     atomic_fetch_sub(&pulls->n, 1);
 }
 
-static int claim_any(struct tutti_pending *r)
+int tt_pull_claim_any(struct tutti_pending *r)
 {
     for (int i = 0; i < r->ranges; i++) {
         int piece = claim(&r->range[i]);
@@ -588,7 +585,7 @@ static struct tutti_pending *claim_shared(tutti_context *c, int *piece)
     for (r = pulls->first; r; r = next) {
         next = r->next_shared;
         if (c->pulling >= ASKED_MOST && must_wait(c, r)) continue;
-        *piece = claim_any(r);
+        *piece = tt_pull_claim_any(r);
         if (*piece >= 0) {
             atomic_fetch_add(&r->refs, 1);
             break;
@@ -601,9 +598,7 @@ static struct tutti_pending *claim_shared(tutti_context *c, int *piece)
 
 /* ---- One piece ---- */
 
-/* Records that a piece has ended. After the last piece, the owner's context completes the message.
- * Any context of the client may call this function. */
-static void piece_ended(tutti_context *c, struct tutti_pending *r, tutti_status status)
+void tt_pull_piece_ended(tutti_context *c, struct tutti_pending *r, tutti_status status)
 {
     int ok = TUTTI_OK;
     if (status != TUTTI_OK) atomic_compare_exchange_strong(&r->status, &ok, (int)status);
@@ -673,7 +668,7 @@ static bool pull_answered(tutti_context *c, struct tt_pending *pending, tutti_st
     c->pulling--;
     tt_pending_free(c, pending);
     c->events++;
-    piece_ended(c, r, status);
+    tt_pull_piece_ended(c, r, status);
     tt_receipt_unref(r);
     return true;
 }
@@ -737,7 +732,7 @@ static void pull(tutti_context *c, struct tutti_pending *r, int piece)
     if (status == TUTTI_ERR_UNSUPPORTED && c != r->context)
         give_back(r, piece);
     else if (status != TUTTI_AGAIN)
-        piece_ended(c, r, status);
+        tt_pull_piece_ended(c, r, status);
 }
 
 /* ---- Giving a piece back to the owner ---- */
@@ -770,7 +765,7 @@ static void give_back(struct tutti_pending *r, int piece)
 {
     struct returned *back = tt_alloc(sizeof *back);
     if (!back) {
-        piece_ended(NULL, r, TUTTI_ERR_MEMORY);
+        tt_pull_piece_ended(NULL, r, TUTTI_ERR_MEMORY);
         return;
     }
     *back = (struct returned){.receipt = r, .piece = piece};
@@ -886,29 +881,6 @@ void tt_pull_end(tutti_context *c, struct tutti_pending *r)
     pthread_mutex_lock(&pulls->lock);
     unshare_locked(pulls, r);
     pthread_mutex_unlock(&pulls->lock);
-}
-
-/* Why nobody writes if this returns true: first the owner claims the pieces that were left, so
- * every piece is claimed. `left` counts a piece that anyone is moving until that has ended
- * (release; the owner reads `left` with acquire). So if `left` is the number of pieces whose data
- * this context will drop, all others have ended, and no piece can be claimed any more. */
-bool tt_pull_cancel(tutti_context *c, struct tutti_pending *r)
-{
-    int ok = TUTTI_OK, dropped = 0;
-    atomic_fetch_add(&r->refs, 1);
-    atomic_compare_exchange_strong(&r->status, &ok, (int)TT_STATUS_CANCELLED);
-    if (r->split_copy) tt_split_copy_stop(r->split_copy);
-    while (claim_any(r) >= 0) piece_ended(c, r, TT_STATUS_CANCELLED);
-    for (int i = 0; i < c->pendings; i++) {
-        struct tt_pending *pending = c->pending[i];
-        bool pulls = pending->kind == TT_PENDING_PULL && pending->receipt == r;
-        if (!pulls || pending->on_wire) continue;
-        pending->cancelled = true;
-        dropped++;
-    }
-    bool stopped = atomic_load_explicit(&r->left, memory_order_acquire) == dropped;
-    tt_receipt_unref(r);
-    return stopped;
 }
 
 void tt_pull_close(tutti_context *c)

@@ -116,11 +116,12 @@ void tt_pull_advance(tutti_context *context);
 /* Ends the pull of a message whose pieces have all ended. After this call, no context looks for
  * pieces of the message any more. */
 void tt_pull_end(tutti_context *context, struct tutti_pending *receipt);
-/* Ends the pull of a message early: asks for no more pieces, and drops the data of those that were
- * asked for. Returns false if somebody else still writes to the destination: the network, the
- * origin, or another context. Then the owner must call this again later. If no piece is left, the
- * message is completed within the call. */
-bool tt_pull_cancel(tutti_context *context, struct tutti_pending *receipt);
+/* Claims a piece of the message that nobody has claimed. Returns its number; -1: there is none. */
+int tt_pull_claim_any(struct tutti_pending *receipt);
+/* Records that a piece has ended. After the last piece, the owner's context completes the message.
+ * Any context of the client may call this function. */
+void tt_pull_piece_ended(tutti_context *context, struct tutti_pending *receipt,
+                         tutti_status status);
 /* Drops the context's references to messages, before the context is freed. */
 void tt_pull_close(tutti_context *context);
 /* Frees what was needed only to receive the payload: the reference to the layout, the packed copy,
