@@ -94,13 +94,16 @@ static bool has_x(char **word)
 {
     for (bool options = true; *word; word++) {
         const char *option = *word + strspn(*word, "-");
-        if (!options) {
-            options = strcmp(*word, ":") == 0;
+        if (strcmp(*word, ":") == 0) {
+            options = true;
+        } else if (!options) {
+            continue;
         } else if (**word != '-') {
             options = false;
         } else {
             if (strcmp(option, "x") == 0) return true;
-            for (int n = values_of(option); n > 0 && word[1] && *word[1] != '-'; n--) word++;
+            for (int n = values_of(option); n > 0 && word[1] && !strchr("-:", *word[1]); n--)
+                word++;
         }
     }
     return false;

@@ -23,7 +23,7 @@ static inline void tt_locale_leave(locale_t former)
     uselocale(former);
 }
 
-/* As strtod in the locale "C". */
+/* Converts a decimal as strtod does in the locale "C". */
 static inline double tt_parse_decimal(const char *text, char **end)
 {
     locale_t former = tt_locale_enter();

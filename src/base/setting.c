@@ -24,6 +24,7 @@ static struct {
     struct setting {
         char name[NAME_SIZE];
         const char *value;
+        bool ignored; /* tt_setting_ignore was called */
     } known[SETTINGS];
 } settings = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -45,6 +46,7 @@ static struct setting *find_locked(const char *name)
     if (settings.n < SETTINGS) settings.n++;
     struct setting *added = &settings.known[settings.n - 1];
     snprintf(added->name, sizeof added->name, "%s", name);
+    added->ignored = false;
     const char *value = getenv(name);
     added->value = value && *value ? kept(value) : NULL;
     return added;
@@ -53,7 +55,8 @@ static struct setting *find_locked(const char *name)
 const char *tt_setting(const char *name)
 {
     pthread_mutex_lock(&settings.lock);
-    const char *value = find_locked(name)->value;
+    const struct setting *found = find_locked(name);
+    const char *value = found->ignored ? NULL : found->value;
     pthread_mutex_unlock(&settings.lock);
     return value;
 }
@@ -61,7 +64,7 @@ const char *tt_setting(const char *name)
 void tt_setting_ignore(const char *name)
 {
     pthread_mutex_lock(&settings.lock);
-    find_locked(name)->value = NULL;
+    find_locked(name)->ignored = true;
     pthread_mutex_unlock(&settings.lock);
 }
 

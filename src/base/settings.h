@@ -35,8 +35,9 @@ enum tt_setting_kind {
 #define TT_LOG_WORD(name) #name " "
 
 /* COSTS: the setting changes what calls cost, so times that were measured with it hold for no job
- * without it (tt_setting_of_costs). PLAIN: it does not, or the file of the times records it. */
-enum tt_setting_costs { TT_SETTING_PLAIN, TT_SETTING_COSTS };
+ * without it (tt_setting_of_costs). RECORDED: the same, but wisdom and models do not depend on it
+ * or record it; so it concerns only the choices between Tutti and an MPI. PLAIN: neither. */
+enum tt_setting_costs { TT_SETTING_PLAIN, TT_SETTING_RECORDED, TT_SETTING_COSTS };
 
 /* X(NAME, kind, rule, costs, "default", "what the setting does"). The default is a value, or a text
  * that says where the value comes from. The words of a list are separated by spaces. */
@@ -44,9 +45,9 @@ enum tt_setting_costs { TT_SETTING_PLAIN, TT_SETTING_COSTS };
 #define TT_SETTING_LIST(X) \
     X(LOG, TT_WORDS(TT_LOG_LIST(TT_LOG_WORD)), OWN, PLAIN, "nothing", \
       "the subjects that are logged on standard error") \
-    X(ALGORITHM, TT_TEXT, OWN, PLAIN, "the planner's choice", \
+    X(ALGORITHM, TT_TEXT, OWN, RECORDED, "the planner's choice", \
       "forces algorithms: COLLECTIVE=NAME, COLLECTIVE=@FILE or NAME, separated by commas") \
-    X(CHOICE, TT_WORD("auto table estimate measure"), AGREED, PLAIN, "auto", \
+    X(CHOICE, TT_WORD("auto table estimate measure"), AGREED, RECORDED, "auto", \
       "what chooses the algorithm where there is no wisdom") \
     X(MACHINE, TT_TEXT, AGREED, PLAIN, "in the cache folder", \
       "the file of the model of this machine") \
@@ -74,7 +75,7 @@ enum tt_setting_costs { TT_SETTING_PLAIN, TT_SETTING_COSTS };
       "1: the origin writes a part of a long message; 0: the target reads all of it") \
     X(REMOTE_KEYS, TT_NUMBER(0, 1), OWN, COSTS, "by the network", \
       "1: long data between machines go by remote keys; 0: they go in messages") \
-    X(CMA, TT_NUMBER(0, 1), AGREED, PLAIN, "1", \
+    X(CMA, TT_NUMBER(0, 1), AGREED, RECORDED, "1", \
       "0: ranks do not access each other's memory by system calls") \
     X(READ_COST, TT_NUMBER(0, 1000), AGREED, COSTS, "measured", \
       "the time of reading another rank's memory, as a multiple of that through windows") \

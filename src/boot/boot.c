@@ -128,11 +128,11 @@ static void leave_outer_job(void)
     int64_t fd, size;
     if (!tt_setting("TUTTI_JOB") || !tt_pmix_there() || read_place(&fd, &size) != TUTTI_OK) return;
     if (!is_closed(fd)) return;
+    tt_setting_ignore("TUTTI_JOB");
     if (strcmp(tt_setting("PMIX_RANK"), "0") == 0)
         tt_warn("TUTTI_JOB is ignored, because its descriptor %lld is closed: the ranks join the "
                 "job of the launcher with PMIx that `tutti run` has started",
                 (long long)fd);
-    tt_setting_ignore("TUTTI_JOB");
 }
 
 /* Returns whether the launcher has recorded that the process which it started as this rank has

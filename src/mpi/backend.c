@@ -490,13 +490,13 @@ TT_MPI_BUFFERS(KEEPS)
             tt_mpi_measured(&call, ended_ns);                                                      \
         }                                                                                          \
         if (call.status != TUTTI_OK) return tt_mpi_failed(&call, NULL);                            \
+        int64_t ended = tt_mpi_setting.report ? tt_mpi_now_ns() : 0;                               \
         if (call.choice == TT_MPI_LEFT_SLOWER && !tt_mpi_setting.report)                           \
             tt_mpi_remember_left(&call, BY(NAME, RANK_NOW, TT_MPI_OPEN ARGUMENTS));                \
         if (call.plain.n >= 0) {                                                                   \
             AGAIN(NAME, KEEP_AGAIN, none, call.record, TT_MPI_OPEN ARGUMENTS)                      \
         }                                                                                          \
         if (!tt_mpi_setting.report || code != MPI_SUCCESS) return code;                            \
-        int64_t ended = tt_mpi_now_ns();                                                           \
         struct tt_mpi_costs costs = costs_of(&call);                                               \
         tt_mpi_lock();                                                                             \
         struct fact f = fact_##FACT ROLES;                                                         \

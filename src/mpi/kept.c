@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/cache-file.h"
+#include "base/locale.h"
 #include "base/settings.h"
 #include "mpi/kept.h"
 
@@ -211,24 +212,30 @@ struct kept_line {
     char machine[TT_MACHINE_NAME];
 };
 
+/* Parses microseconds. Returns nanoseconds; -1: the text is no such time. */
+static int64_t parse_us(const char *text)
+{
+    char *end;
+    double us = tt_parse_decimal(text, &end);
+    return end != text && *end == '\0' && us >= 0 && us < 1e9 ? (int64_t)(us * 1e3 + 0.5) : -1;
+}
+
 static bool parse(const char *text, struct kept_line *line)
 {
-    char problem[160], side[8], date[24];
-    double tutti_us, host_us;
+    char problem[160], side[8], date[24], tutti_us[24], host_us[24];
     memset(line, 0, sizeof *line);
     struct tt_mpi_decision *d = &line->keep.decision;
     if (sscanf(text,
-               "%159s by=%7s tutti-us=%lf host-us=%lf cores=%d host=%63s date=%23s version=%23s "
+               "%159s by=%7s tutti-us=%23s host-us=%23s cores=%d host=%63s date=%23s version=%23s "
                "machine=%127s",
-               problem, side, &tutti_us, &host_us, &line->place.cores, line->place.host, date,
+               problem, side, tutti_us, host_us, &line->place.cores, line->place.host, date,
                line->place.version, line->machine) != 9)
         return false;
     d->tutti = strcmp(side, "tutti") == 0;
     if (!d->tutti && strcmp(side, "host") != 0) return false;
-    if (!(tutti_us >= 0 && tutti_us < 1e9 && host_us >= 0 && host_us < 1e9)) return false;
-    d->tutti_ns = (int64_t)(tutti_us * 1e3 + 0.5);
-    d->host_ns = (int64_t)(host_us * 1e3 + 0.5);
-    return parse_problem(problem, &line->keep);
+    d->tutti_ns = parse_us(tutti_us);
+    d->host_ns = parse_us(host_us);
+    return d->tutti_ns >= 0 && d->host_ns >= 0 && parse_problem(problem, &line->keep);
 }
 
 static void print(FILE *out, const struct tt_mpi_place *place, const struct tt_mpi_keep *keep,
@@ -338,7 +345,8 @@ static void add(FILE *out, void *arg)
     for (int i = 0; i < a->kept->n; i++) print(out, a->place, &a->kept->entry[i], a->machine);
 }
 
-/* As tt_setting_of_costs, for the variables that have any value other than the default. */
+/* Returns the name of a variable that changes what calls cost and has another value than its
+ * default; NULL: there is none. */
 static const char *setting_of_costs(void)
 {
     static const struct {
@@ -352,7 +360,7 @@ static const char *setting_of_costs(void)
     };
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         const char *value = unless_empty(getenv(settings[i].name));
-        if (settings[i].costs == TT_SETTING_COSTS && value &&
+        if (settings[i].costs != TT_SETTING_PLAIN && value &&
             strcmp(value, settings[i].otherwise) != 0)
             return settings[i].name;
     }

@@ -371,7 +371,7 @@ bool tt_mpi_reduction_of(struct tt_mpi_call *call, struct tt_mpi_reduction *r, M
 }
 
 /* The number of sizes for which the types of opaque_type are kept. */
-enum { MOST_KEPT = 64 };
+enum { MOST_KEPT = 1024 };
 
 /* Sets *type to a type of Tutti whose elements have this number of bytes and no other meaning. Most
  * programs use few sizes, so the types of the first sizes are kept for later calls. Types of

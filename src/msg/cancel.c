@@ -9,8 +9,9 @@
  *                                              later PULL packet; the rest of a put is left out
  *   long message that is received, or get      data that come in packets are dropped; the target
  *                                              asks for no more pieces
- *   packet that the network reads, or memory   cannot be taken back: the caller has to wait
- *   that somebody else writes
+ *   packet that the network reads, memory      cannot be taken back: the caller has to wait
+ *   that somebody else writes, or memory that
+ *   the target reads by a key of the network
  *
  * An operation stays in the table of operations until the other side answers, since packets name
  * it. So a cancelled operation ends as any other does.
@@ -71,13 +72,14 @@ static bool stop_pull(tutti_context *c, struct tutti_pending *r)
 }
 
 /* Cancels a long message that is sent, a put or a get. Returns whether the network uses its memory:
- * the network itself executes the put or get, or it has got packets. Of the send-queue entries that
+ * the network itself executes the put or get, the target may read a long message by a key of the
+ * network, or the network has got packets. Of the send-queue entries that
  * send parts of the memory (`flows`), those that are not in the queue any more are on the
  * network. */
 static bool cancel_pending(struct tt_pending *pending)
 {
     int on_wire = pending->flows;
-    bool uses = pending->on_wire;
+    bool uses = pending->on_wire || pending->region;
     pending->cancelled = true;
     for (struct tt_transfer *x = pending->peer->waiting.first; x; x = x->next) {
         if (x->pending != pending || x->pending_id != pending->id) continue;

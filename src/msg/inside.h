@@ -302,7 +302,9 @@ struct tutti_context {
     /* split copies that targets asked this context for: pull.h */
     struct tt_split_copy *split_copies;
     int pulling; /* the sum of `pulling` of all peers */
-    int depth;   /* how many completion functions are running inside one another */
+    /* all messages of this context's portions have to wait for answers of their origins */
+    bool all_wait;
+    int depth; /* how many completion functions are running inside one another */
     int events;
     tutti_status status; /* the first error that no completion function received, and its text */
     char why[192];

@@ -183,7 +183,7 @@ static bool split_ask(tutti_context *c, struct tutti_pending *r)
 
 /* Asks for split copies of the next messages that this context alone pulls, at most ASKED. Skips a
  * message in which no piece is left for the origin to claim. In the first message one piece counts
- * as claimed already, because this context claims it right after this call. */
+ * as claimed already, because this context usually claims it right after this call. */
 static void split_ask_next(tutti_context *c)
 {
     int n = 0;
@@ -526,6 +526,7 @@ static void append(tutti_context *c, struct tt_pull_range *range)
     while (*end) end = &(*end)->next_of_context;
     range->next_of_context = NULL;
     *end = range;
+    c->all_wait = false;
 }
 
 static void take_range(tutti_context *c, void *arg)
@@ -666,6 +667,7 @@ static bool pull_answered(tutti_context *c, struct tt_pending *pending, tutti_st
     struct tutti_pending *r = pending->receipt;
     pending->peer->pulling--;
     c->pulling--;
+    c->all_wait = false;
     tt_pending_free(c, pending);
     c->events++;
     tt_pull_piece_ended(c, r, status);
@@ -782,6 +784,7 @@ static void give_back(struct tutti_pending *r, int piece)
 static struct tutti_pending *own(tutti_context *c, int *piece)
 {
     struct tt_pull_range *range, **at = &c->ranges;
+    if (c->all_wait) return NULL;
     while ((range = *at) != NULL) {
         struct tutti_pending *r = range->receipt;
         if (c->pulling >= ASKED_MOST && must_wait(c, r)) {
@@ -798,6 +801,7 @@ static struct tutti_pending *own(tutti_context *c, int *piece)
         if (*piece >= 0) return r;
         tt_receipt_unref(r);
     }
+    c->all_wait = c->ranges != NULL;
     return NULL;
 }
 

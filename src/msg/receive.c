@@ -210,11 +210,10 @@ static void ready(tutti_context *c, void *arg)
     struct tutti_pending *r = arg;
     tutti_status status = (tutti_status)atomic_load(&r->status);
     tt_pull_end(c, r);
-    /* a thread that advances another context may have found the error */
-    if (status != TUTTI_OK)
-        (void)ends_with(r, status);
-    else if (r->packed)
+    if (status == TUTTI_OK && r->packed)
         status = unpack(r->layout, r->packed, r->into.to, r->take);
+    else if (status != TUTTI_OK && atomic_load(&c->msg->contexts) > 1)
+        (void)ends_with(r, status); /* a thread of another context may have found the error */
     if (status == TUTTI_OK && r->take < r->bytes) status = ends_with(r, TUTTI_ERR_TRUNCATED);
     end(c, r, status);
 }

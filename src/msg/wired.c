@@ -374,6 +374,7 @@ static void moved(struct tt_wire_op *op, tutti_status status)
     struct tt_peer *peer = pending->peer;
     pending->on_wire = false;
     peer->wire_puts -= pending->kind == TT_PENDING_PUT;
+    if (status == TT_STATUS_CANCELLED) status = TUTTI_ERR_SYSTEM; /* nobody has cancelled it */
     (void)tt_pending_answer(peer->owner, pending, status);
 }
 

@@ -126,20 +126,26 @@ tutti_status tt_agree_count_of(struct tt_agree *agree, uint64_t team, uint64_t o
     return TUTTI_OK;
 }
 
+static void drop_messages(struct tt_agree *agree, uint64_t team)
+{
+    for (struct tt_agree_message *l = agree->in, *next; l; l = next) {
+        next = l->next;
+        if (l->head.team == team) tt_agree_message_drop(l);
+    }
+}
+
 static void end_count(struct tt_agree *agree, struct tt_agree_count *c)
 {
     c->ended = agree->counts.deleted;
-    for (struct tt_agree_message *l = agree->in, *next; l; l = next) {
-        next = l->next;
-        if (l->head.team == c->team) tt_agree_message_drop(l);
-    }
+    drop_messages(agree, c->team);
 }
 
 void tt_agree_forget(struct tt_agree *agree, uint64_t team, bool lists)
 {
     struct tt_agree_counts *all = &agree->counts;
     struct tt_agree_count *own = tt_agree_count_find(agree, team);
-    if (own && own->of) own = NULL; /* the team was not completed: other calls have the same id */
+    if (own && own->of) return; /* the team was not completed: other calls have the same id */
+    drop_messages(agree, team);
     if (!own && !lists) return;
     all->deleted++;
     if (own) end_count(agree, own);

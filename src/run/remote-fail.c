@@ -8,7 +8,8 @@
  *   operation under way   cancelled (tt_msg_cancel): the message layer sends nothing more from the
  *                         buffer, and drops the data for the buffer. If the peer asks for the data,
  *                         it gets an error
- *   get of a peer         refused, because the buffer is not open any more (tt_remote_release)
+ *   get of a peer         refused, because the buffer is not open any more (tt_remote_release);
+ *                         packets that the network has got already are not waited for
  *
  * While the network or another process uses the buffer, the execution goes on. So a member that
  * makes no call delays the end of the execution only in this case.
@@ -53,9 +54,10 @@ bool tt_remote_fail(struct tt_exec *exec)
     withdraw(exec);
     for (struct tt_operation *x = exec->remote->moving, *after; x; x = after) {
         after = x->after;
-        if (x->closed)
+        bool is_cut = x->closed || cut_off(x);
+        if (x->exec && x->closed) /* it has ended, perhaps in cut_off */
             tt_operation_free(x);
-        else if (cut_off(x))
+        else if (is_cut)
             tt_operation_unlist(x);
     }
     if (!exec->remote->moving) tt_remote_release(exec);

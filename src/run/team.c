@@ -733,10 +733,10 @@ static bool stays_busy(const struct tt_team *t)
     return t->broken == TUTTI_OK ? tt_remote_doubts(t) : !t->reported;
 }
 
-/* `each` may call a function of the program, which handles a message and may test a request, which
- * calls this function again. The inner call takes no team out of the list, because the outer one
- * continues behind the team of its call of `each`. Teams that are added meanwhile go to the
- * front. */
+/* Teams that are added while `each` runs go to the front of the list. A function of the program
+ * that handles a message must not test a request (message.h). If one does so all the same, this
+ * function is called within itself; the inner call then takes no team out of the list, because the
+ * outer one continues behind the team of its call of `each`. */
 void tt_team_each_busy(struct tt_team *t, tt_team_fn *each, void *arg)
 {
     struct tt_team *world = t->world, *busy;

@@ -25,6 +25,7 @@ begin() {
         wait_for has_lines err 1
         wait_for says_quietly 'roll call$'
         if [ "${!#}" = absent ] || ! says_quietly 'tutti_init'; then break; fi
+        [ "$TUTTI_WATCHDOG" -lt 16 ] || fail "the ranks do not join within $TUTTI_WATCHDOG s"
         kill -9 "$job"
         wait "$job" 2>/dev/null || true
     done
