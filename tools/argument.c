@@ -31,9 +31,10 @@ int64_t tt_arg_seconds(const struct argp_state *state, const char *option, const
     return (int64_t)fmax(value * 1e9, 1);
 }
 
-bool tt_arg_keeps_times(const char *command, const char *output, const char *file)
+bool tt_arg_keeps_times(const char *command, const char *output, const char *file,
+                        const char *except)
 {
-    const char *changed = output || tt_setting(file) ? NULL : tt_setting_of_costs();
+    const char *changed = output || tt_setting(file) ? NULL : tt_setting_of_costs(except);
     if (changed)
         fprintf(stderr,
                 "%s: %s changes the times, and later jobs without it would use them: unset it, or "

@@ -204,7 +204,8 @@ static int measure(const char *output)
 {
     struct tt_machine machine = {0}, before = {0};
     char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY];
-    if (!tt_arg_keeps_times("tutti calibrate", output, "TUTTI_MACHINE")) return TT_EXIT_FAILED;
+    if (!tt_arg_keeps_times("tutti calibrate", output, "TUTTI_MACHINE", NULL))
+        return TT_EXIT_FAILED;
     if (!find_path(output, path)) return TT_EXIT_FAILED;
     if (tt_file_try(path) != TUTTI_OK) return failed();
     prepare_jobs();
@@ -236,10 +237,13 @@ static const char *unfit(const tutti_team *world)
 }
 
 /* Reads the model to which the network is added, and finds out whether its file can be written.
- * Returns false after printing the error. */
+ * TUTTI_WIRE may have any value: it has no effect on messages between hosts, and lets the messages
+ * of two ranks on one host take the way of messages between hosts. Returns false after printing the
+ * error. */
 static bool open_model(const char *output, struct tt_machine *machine, char path[TT_MACHINE_PATH])
 {
     char why[TT_MACHINE_WHY];
+    if (!tt_arg_keeps_times("tutti calibrate", output, "TUTTI_MACHINE", "TUTTI_WIRE")) return false;
     if (!find_path(output, path)) return false;
     if (!tt_machine_read(path, machine, why)) {
         fprintf(stderr,

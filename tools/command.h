@@ -80,8 +80,10 @@ int64_t tt_arg_seconds(const struct argp_state *state, const char *option, const
 
 /* Returns whether the command may keep what it measures: in `output`, the file of the option
  * --output; or, if that is NULL, in the file that the setting `file` names; or, if neither is
- * given, in the cache folder. If a setting changes the times, they may not be kept in the cache
- * folder, where later jobs find them: then prints the error. */
-bool tt_arg_keeps_times(const char *command, const char *output, const char *file);
+ * given, in the cache folder. If a setting other than `except` (which may be NULL) changes the
+ * times, they may not be kept in the cache folder, where later jobs find them: then prints the
+ * error. */
+bool tt_arg_keeps_times(const char *command, const char *output, const char *file,
+                        const char *except);
 
 #endif

@@ -397,7 +397,7 @@ static const char doc[] =
 static bool find_output(const char *output, char path[TT_FILE_PATH])
 {
     char why[TT_FILE_WHY] = "";
-    if (!tt_arg_keeps_times("tutti tune", output, "TUTTI_WISDOM")) return false;
+    if (!tt_arg_keeps_times("tutti tune", output, "TUTTI_WISDOM", NULL)) return false;
     if (output) {
         snprintf(path, TT_FILE_PATH, "%s", output);
     } else if (!tt_wisdom_path(path, why)) {

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Writes the files that the user names: first to a new file beside the old one, which then gets the
- * name of the old one.
+ * Writes the files that the user names. The whole text is in memory before a file is touched. There
+ * are four cases:
+ *
+ *   - This process has the file open, as with /dev/stdout: the text goes to the open file.
+ *   - The path stands for a regular file: a new file beside it, with the same permissions, owner
+ *     and group, gets its name. If no such file can be made, the old file is overwritten.
+ *   - The path stands for nothing: the file is made, and removed again if writing fails.
+ *   - The path stands for anything else, such as a device: it is opened and written.
  */
 #include "write.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,75 +20,126 @@
 
 #include "base/file-limit.h"
 
-/* What a path stands for. */
-struct write_target {
-    char *path;
-    /* whether the path stands for a regular file, or for no file yet: such a file is replaced.
-     * Anything else, such as a device, is opened and written. */
-    bool is_file, exists;
-    mode_t mode; /* of the file, if it exists */
-};
-
-static bool is_stdout(const char *path)
+static bool is_dash(const char *path)
 {
     return strcmp(path, "-") == 0;
 }
 
-/* If the path leads over symbolic links to a regular file, the target is the file at their end, and
- * the links stay. */
-static bool find_target(const char *path, struct write_target *t)
+/* Returns a descriptor by which this process can write the file; -1: there is none. A file that is
+ * open must not be replaced: what this process or its parent writes later would be lost. */
+static int find_open(const struct stat *file)
 {
+    enum { LOOKS = 256 };
     struct stat is;
-    t->exists = stat(path, &is) == 0;
-    t->mode = t->exists ? is.st_mode : 0;
-    t->is_file = t->exists ? S_ISREG(is.st_mode) : lstat(path, &is) != 0;
-    t->path = t->exists && t->is_file ? realpath(path, NULL) : strdup(path);
-    return t->path != NULL;
+    for (int fd = STDOUT_FILENO; fd < LOOKS; fd++)
+        if (fstat(fd, &is) == 0 && is.st_dev == file->st_dev && is.st_ino == file->st_ino &&
+            (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
+            return fd;
+    return -1;
 }
 
-/* Makes a new file in the folder of the target. Its name is short, because the name of the target
- * may be as long as a name can be. */
-static FILE *make_beside(const struct write_target *t, char **name)
+static bool write_and_close(int fd, const char *text, size_t n)
 {
-    const char *slash = strrchr(t->path, '/');
-    int folder = slash ? (int)(slash + 1 - t->path) : 0;
-    if (asprintf(name, "%.*s.tutti-%d", folder, t->path, (int)getpid()) < 0) *name = NULL;
-    FILE *file = *name ? fopen(*name, "wxe") : NULL;
-    if (file && t->exists) (void)fchmod(fileno(file), t->mode & 0777);
-    return file;
-}
-
-static bool write_and_close(FILE *file, const char *text, size_t n)
-{
-    bool written = file && fwrite(text, 1, n, file) == n && fflush(file) == 0;
-    return file && fclose(file) == 0 && written;
-}
-
-static bool replace(const struct write_target *t, const char *text, size_t n)
-{
-    char *name = NULL;
-    FILE *file = make_beside(t, &name);
-    bool written = write_and_close(file, text, n) && rename(name, t->path) == 0;
+    ssize_t done = 0;
+    while (fd >= 0 && n > 0 && ((done = write(fd, text, n)) >= 0 || errno == EINTR)) {
+        text += tt_max(done, 0);
+        n -= (size_t)tt_max(done, 0);
+    }
     int error = errno;
-    if (file && !written) unlink(name);
+    bool closed = fd >= 0 && close(fd) == 0;
+    if (n > 0) errno = error;
+    return closed && n == 0;
+}
+
+static bool write_to_open(int fd, const char *text, size_t n)
+{
+    fflush(stdout); /* keeps the order, if `fd` is standard output; tt_arg_finish reports errors */
+    return write_and_close(fcntl(fd, F_DUPFD_CLOEXEC, 0), text, n);
+}
+
+/* Removes a file that this process has made, and leaves errno as it is. If the path was a link to
+ * nothing, the file is at the end of the link. */
+static void remove_new(const char *path)
+{
+    int error = errno;
+    char *name = realpath(path, NULL);
+    if (name) unlink(name);
     free(name);
     errno = error;
+}
+
+static int make(const char *path)
+{
+    return open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+}
+
+static bool write_new(const char *path, const char *text, size_t n)
+{
+    int fd = make(path);
+    bool written = write_and_close(fd, text, n);
+    if (fd >= 0 && !written) remove_new(path);
     return written;
+}
+
+/* Overwrites what exists. Without O_CREAT, because with it the kernel may refuse the files of other
+ * users in /tmp, also those that all users may write. */
+static bool overwrite(const char *path, const char *text, size_t n)
+{
+    return write_and_close(open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY), text, n);
+}
+
+/* Makes a new file in the folder of the file `old`, and gives it the permissions, owner and group
+ * of that file. Its name is short, because the old name may be as long as a name can be. Returns
+ * -1, and leaves no file, if one of this fails. */
+static int make_beside(const char *old, const struct stat *is, char **name)
+{
+    int folder = (int)(strrchr(old, '/') + 1 - old); /* realpath has returned `old` */
+    if (asprintf(name, "%.*s.tutti-XXXXXX", folder, old) < 0) *name = NULL;
+    int fd = *name ? mkostemp(*name, O_CLOEXEC) : -1;
+    if (fd < 0) return -1;
+    if (fchown(fd, is->st_uid, is->st_gid) == 0 && fchmod(fd, is->st_mode & 0777) == 0) return fd;
+    close(fd);
+    unlink(*name);
+    return -1;
+}
+
+/* Replaces a regular file, or overwrites it if it cannot be replaced. If the path leads over
+ * symbolic links, the file is at their end, and the links stay. A file with several names is
+ * overwritten, so that all of them stand for the new text. */
+static bool replace(const char *path, const struct stat *is, const char *text, size_t n)
+{
+    if (access(path, W_OK) != 0) return false;
+    char *name = NULL, *old = is->st_nlink == 1 ? realpath(path, NULL) : NULL;
+    int fd = old ? make_beside(old, is, &name) : -1;
+    bool written = fd >= 0 && write_and_close(fd, text, n);
+    bool replaced = written && rename(name, old) == 0;
+    int error = errno;
+    if (fd >= 0 && !replaced) unlink(name);
+    errno = error;
+    free(name);
+    free(old);
+    return replaced || ((fd < 0 || written) && overwrite(path, text, n));
+}
+
+static bool write_file(const char *path, const char *text, size_t n)
+{
+    struct stat is;
+    if (stat(path, &is) != 0) return write_new(path, text, n);
+    int fd = find_open(&is);
+    if (fd >= 0) return write_to_open(fd, text, n);
+    return S_ISREG(is.st_mode) ? replace(path, &is, text, n) : overwrite(path, text, n);
 }
 
 static bool write_text(const char *text, size_t n, const char *path)
 {
-    struct write_target t;
     struct tt_file_limit limit;
-    if (is_stdout(path)) {
+    if (is_dash(path)) {
         fwrite(text, 1, n, stdout); /* tt_arg_finish reports errors */
         return true;
     }
-    if (!find_target(path, &t)) return false;
     tt_file_limit_enter(&limit);
-    bool written = t.is_file ? replace(&t, text, n) : write_and_close(fopen(path, "we"), text, n);
+    bool written = write_file(path, text, n);
     tt_file_limit_leave(&limit);
-    free(t.path);
     return written;
 }
 
@@ -109,33 +167,24 @@ bool tt_write_whole(const char *command, const char *path,
     return printed;
 }
 
-/* Returns whether a new file can be made in the folder of the target. */
-static bool try_beside(const struct write_target *t)
-{
-    char *name = NULL;
-    FILE *file = make_beside(t, &name);
-    int error = errno;
-    if (file) {
-        fclose(file);
-        unlink(name);
-    }
-    free(name);
-    errno = error;
-    return file != NULL;
-}
-
+/* What exists can be overwritten if the user may write it, whether or not it can be replaced. What
+ * does not exist can only be known to be writable by making it. */
 static bool can_write(const char *path)
 {
-    struct write_target t;
-    if (!find_target(path, &t)) return false;
-    bool can = t.is_file ? try_beside(&t) : !t.exists || access(path, W_OK) == 0;
-    free(t.path);
-    if (!S_ISDIR(t.mode)) return can;
-    errno = EISDIR;
-    return false;
+    struct stat is;
+    if (stat(path, &is) == 0) {
+        bool folder = S_ISDIR(is.st_mode);
+        if (folder) errno = EISDIR;
+        return !folder && (find_open(&is) >= 0 || access(path, W_OK) == 0);
+    }
+    int fd = make(path);
+    if (fd < 0) return false;
+    close(fd);
+    remove_new(path);
+    return true;
 }
 
 bool tt_write_try(const char *command, const char *path)
 {
-    return is_stdout(path) || can_write(path) || cannot(command, path);
+    return is_dash(path) || can_write(path) || cannot(command, path);
 }

@@ -10,9 +10,10 @@
 #include "base/base.h"
 
 /* Writes the text that `print` prints to the file `path`. Writes nothing if `print` returns an
- * error, and replaces an existing regular file only when the new one is complete; if writing fails,
- * the old file stays. The new file has the mode of the old one. Returns false after printing the
- * error, which begins with the name of the command. */
+ * error. Replaces an existing regular file by a new one with the same permissions, owner and group,
+ * and only when the new one is complete: if writing fails, the old file stays. A file that cannot
+ * be replaced but can be written, as in a folder that the user may not write, is overwritten
+ * instead. Returns false after printing the error, which begins with the name of the command. */
 bool tt_write_whole(const char *command, const char *path,
                     tutti_status (*print)(void *arg, FILE *out), void *arg);
 

@@ -142,12 +142,13 @@ char *tt_setting_values(const struct tt_known_setting *setting, char *buffer, si
     return buffer;
 }
 
-const char *tt_setting_of_costs(void)
+const char *tt_setting_of_costs(const char *except)
 {
     for (int i = 0; i < SETTINGS; i++) {
         const struct tt_known_setting *s = &tt_settings[i];
         const char *value = s->costs == TT_SETTING_COSTS ? tt_setting(s->name) : NULL;
-        if (value && strcmp(value, s->otherwise) != 0 && tt_setting_accepts(s, value))
+        if (value && strcmp(value, s->otherwise) != 0 && tt_setting_accepts(s, value) &&
+            !(except && strcmp(s->name, except) == 0))
             return s->name;
     }
     return NULL;

@@ -138,9 +138,10 @@ const struct tt_known_setting *tt_setting_known(const char *name);
 bool tt_setting_is_expected(const char *name);
 
 /* Returns the name of a setting that changes what calls cost and has a value other than its default
- * in this process; NULL: there is none. What such a process measures is kept only in a file that
- * the user names, and not in the cache folder, where it would count for all later jobs. */
-const char *tt_setting_of_costs(void);
+ * in this process; NULL: there is none. Leaves out the setting `except`, which may be NULL. What
+ * such a process measures is kept only in a file that the user names, and not in the cache folder,
+ * where it would count for all later jobs. */
+const char *tt_setting_of_costs(const char *except);
 
 /* Makes the setting one that is not set, from now on and for all parts of the library: the caller
  * has found that the setting is meant for another process. */

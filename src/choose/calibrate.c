@@ -508,7 +508,7 @@ static bool with_helper(struct brief *b, struct tt_machine *m, bool *quiet,
 static void keep(const char *path, const struct tt_machine *machine, bool quiet)
 {
     bool logs = tt_log_on(TT_LOG_boot);
-    const char *changed = tt_setting("TUTTI_MACHINE") ? NULL : tt_setting_of_costs();
+    const char *changed = tt_setting("TUTTI_MACHINE") ? NULL : tt_setting_of_costs(NULL);
     if (changed) {
         if (logs) tt_log("the model was measured with %s: it is not kept", changed);
     } else if (!quiet) {

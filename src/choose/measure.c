@@ -193,7 +193,7 @@ static bool pretends(const struct tt_team *team)
 static bool may_keep(void)
 {
     static atomic_flag warned = ATOMIC_FLAG_INIT;
-    const char *changed = tt_setting("TUTTI_WISDOM") ? NULL : tt_setting_of_costs();
+    const char *changed = tt_setting("TUTTI_WISDOM") ? NULL : tt_setting_of_costs(NULL);
     if (changed && !atomic_flag_test_and_set(&warned))
         tt_warn("what was measured is not kept, because %s changes the times; TUTTI_WISDOM=FILE "
                 "keeps it in a file of its own",

@@ -54,6 +54,15 @@ grep -qx 'line 77777' model || fail 'an old value of another line was written'
 [ "$(grep -c '^wire_' model)" -eq 5 ] || fail 'the network is there twice'
 if grep '^wire_' model | cmp -s - <(wires); then fail 'nothing was measured'; fi
 
+# Times that a setting changes are not kept in the cache folder, where all later jobs find them, but
+# TUTTI_WIRE changes nothing between hosts.
+expect 1 env -u TUTTI_MACHINE TUTTI_WIRE=1 TUTTI_EAGER=0 tutti run -n 2 tutti calibrate --network
+says err '^tutti calibrate: TUTTI_EAGER changes the times'
+expect 1 env -u TUTTI_MACHINE TUTTI_WIRE=1 tutti run -n 2 tutti calibrate --network
+says err 'No such file or directory; first measure this machine alone, by tutti calibrate'
+expect 1 env TUTTI_MACHINE="$work/other" TUTTI_EAGER=0 tutti run -n 2 tutti calibrate --network
+says err "$work/other: No such file or directory; first measure this machine alone"
+
 # A rank whose partner dies does not wait for it for ever, and the file stays. The partner dies when
 # it starts or measures, or has measured: that depends on how fast the machine is.
 cat >dies <<'SCRIPT'

@@ -147,6 +147,80 @@ python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))' "$name"
 [ -L link ] || fail 'the link has been replaced'
 [ "$(stat -c %a "$name")" = 640 ] || fail 'the mode has changed'
 [ "$(ls -A written)" = "${name#*/}" ] || fail 'other files are left'
+# is_json FILE: expects that the file has one text of JSON and nothing else.
+is_json() { python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$1" || fail "$1: no JSON"; }
+
+# A file that another process with the same number has left is not in the way.
+expect 0 bash -c 'echo left >written/.tutti-$$; exec tutti sim --json link barrier/p2'
+is_json "$name"
+rm written/.tutti-*
+
+# All names of a file stand for the new text.
+ln "$name" second
+expect 0 tutti sim --json second barrier/p3
+cmp "$name" second || fail 'the file has been replaced under one of its names'
+rm second
+
+# A new file is made with the mode of all new files, also at the end of a link. If its text cannot
+# be written, it is removed. If it cannot be made, that is found before anything is simulated.
+ln -s written/new nothing
+expect 1 limited tutti sim --json nothing barrier/p2
+says out '^tutti sim: cannot write nothing: File too large$'
+[ "$(ls -A written)" = "${name#*/}" ] || fail 'an empty file is left'
+expect 0 bash -c 'umask 027 && exec tutti sim --json nothing barrier/p2'
+is_json written/new
+[ "$(stat -c %a written/new)" = 640 ] || fail 'a new file has another mode'
+rm written/new
+ln -sf nowhere/new nothing
+expect 1 tutti sim --json nothing barrier/p2
+says err '^tutti sim: cannot write nothing: No such file or directory$'
+[ ! -s out ] || fail 'simulated what cannot be written'
+
+# The text goes into a file that is open behind what is there, and what is written later follows.
+for open in '/dev/stdout >&1' '/proc/self/fd/1 >&1' '/dev/stderr 2>&1 >&3' '/dev/fd/5 5>&1 >&3'; do
+    expect 0 bash -c "exec 3>other; echo begin; tutti sim barrier/p2 --json $open && echo end"
+    [ "$(sed -n '1p;$p' out | tr '\n' ' ')" = 'begin end ' ] || fail "$open: other lines are lost"
+    sed -n '/^\[/,/^\]/p' out >rows
+    is_json rows
+done
+expect 0 bash -c 'exec 3>gone 4<gone && rm gone && tutti sim barrier/p2 --json /dev/stdout >&3 && cat <&4'
+says out '^\]$'
+
+# A file that the user may not write is refused before anything is simulated, and one that the user
+# may write is written, also where its folder allows no new file or the file belongs to another
+# user. Root may write everything, so for root another user runs the command.
+command=(tutti)
+user=()
+if [ "$(id -u)" -eq 0 ]; then
+    user=(setpriv --reuid $((300000 + $$)) --clear-groups)
+    install -m 755 "$TUTTI_BUILD/bin/tutti" tutti && chmod 755 .
+    command=("$work/tutti")
+fi
+if "${user[@]}" "${command[@]}" list >/dev/null 2>&1; then
+    mkdir -m 777 all && mkdir closed && mkdir sticky && chmod 1777 sticky
+    echo old | tee all/read closed/rows sticky/rows >/dev/null
+    chmod 444 all/read && chmod 666 closed/rows sticky/rows && chmod 555 closed
+    expect 1 "${user[@]}" "${command[@]}" sim --json all/read barrier/p2
+    says err '^tutti sim: cannot write all/read: Permission denied$'
+    [ ! -s out ] || fail 'simulated what cannot be written'
+    [ "$(cat all/read)" = old ] || fail 'a file that is for reading only is lost'
+    for folder in closed sticky; do
+        stat -c '%a %u %g' $folder/rows >before
+        expect 0 "${user[@]}" "${command[@]}" sim --json $folder/rows barrier/p2
+        is_json $folder/rows
+        stat -c '%a %u %g' $folder/rows | cmp - before || fail "$folder: mode or owner have changed"
+    done
+    expect 1 "${user[@]}" "${command[@]}" sim --json closed/new barrier/p2
+    says err '^tutti sim: cannot write closed/new: Permission denied$'
+    chmod 755 closed
+fi
+
+# A file that is mounted at its path cannot be replaced, but written.
+echo old >outer && echo old >inner
+if unshare -rm mount --bind outer inner 2>/dev/null; then
+    expect 0 unshare -rm bash -c 'mount --bind outer inner && exec tutti sim --json inner barrier/p2'
+    is_json outer
+fi
 if [ -e /dev/full ]; then
     expect 1 bash -c 'exec tutti sim barrier/p2 --json - >/dev/full'
     [ "$(lines err)" -eq 1 ] || fail 'the error is printed twice'
