@@ -38,7 +38,7 @@ bool tt_arg_keeps_times(const char *command, const char *output, const char *fil
     if (changed)
         fprintf(stderr,
                 "%s: %s changes the times, and later jobs without it would use them: unset it, or "
-                "name a file by --output\n",
-                command, changed);
+                "name a file by --output or %s\n",
+                command, changed, file);
     return !changed;
 }

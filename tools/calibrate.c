@@ -21,8 +21,8 @@ struct calibrate_arguments {
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0,
-     "write the model to FILE (default: TUTTI_MACHINE, or the file of this kind of machine in the "
-     "user's cache folder)",
+     "write the model to FILE (default: TUTTI_MACHINE, or, if no setting changes the times, the "
+     "file of this kind of machine in the user's cache folder)",
      0},
     {"network", 'n', NULL, 0,
      "as two ranks on two hosts: measure messages between the hosts, and add them to the model of "

@@ -113,7 +113,7 @@ static bool read_measured(struct draw_costs *d, const char *path)
     FILE *file = fopen(path, "re");
     char *text = file ? tt_calloc(1, FILE_MOST + 1) : NULL;
     size_t n = text ? fread(text, 1, FILE_MOST, file) : 0;
-    const char *why = !file || ferror(file) ? strerror(errno) : NULL;
+    const char *why = file && !text ? "no memory" : !file || ferror(file) ? strerror(errno) : NULL;
     cJSON *rows = n > 0 ? cJSON_Parse(text) : NULL;
     const cJSON *row;
     bool good = cJSON_IsArray(rows);

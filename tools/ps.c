@@ -52,7 +52,7 @@ static const char *where_text(const struct tt_roll_rank *r)
     return r->state == TT_ROLL_UNSEEN ? "in another PID namespace; " : "";
 }
 
-/* What a rank does if the job has no client. */
+/* The text says what a rank does if the job has no client. */
 static const char in_no_client[] = "in no client of the library";
 
 /* Returns the process of a rank of a job that has no client. */
@@ -113,7 +113,7 @@ static void print_absent(const struct tt_job_page *page)
 
 /* ---- JSON ---- */
 
-/* What the rows of all ranks of a client have in common. */
+/* The rows of all ranks of a client have these facts in common. */
 struct common_row {
     pid_t starter;
     const char *program;

@@ -635,8 +635,8 @@ static void check_programs(const struct argp_state *state, const struct run_argu
     if (a->per_node && a->ranks && a->per_node != a->ranks)
         argp_error(state, "-N: %d ranks on this machine, but -n says %d", a->per_node, a->ranks);
     if (run->here && run->slots > TT_LAUNCH_RANKS && !a->ranks && !a->per_node)
-        argp_error(state, "--hosts: %lld ranks are more than %d on one machine; say -n for fewer",
-                   (long long)run->slots, TT_LAUNCH_RANKS);
+        argp_error(state, "%s: %lld ranks are more than %d on one machine; say -n for fewer",
+                   run->list ? "--hostfile" : "--hosts", (long long)run->slots, TT_LAUNCH_RANKS);
     if (run->launch.tag && run->launch.output)
         argp_error(state, "--tag: with --output-dir there are no lines to tag");
 }

@@ -63,8 +63,8 @@ static const struct argp_option options[] = {
     {"time", OPTION_TIME, "S", 0,
      "time each candidate for about S seconds in each of three rounds (default: 0.05)", 0},
     {"output", 'o', "FILE", 0,
-     "add the lines to FILE (default: TUTTI_WISDOM, or the file of this kind of machine in the "
-     "user's cache folder)",
+     "add the lines to FILE (default: TUTTI_WISDOM, or, if no setting changes the times, the file "
+     "of this kind of machine in the user's cache folder)",
      0},
     {0},
 };

@@ -167,8 +167,8 @@ bool tt_write_whole(const char *command, const char *path,
     return printed;
 }
 
-/* What exists can be overwritten if the user may write it, whether or not it can be replaced. What
- * does not exist can only be known to be writable by making it. */
+/* A file that exists can be overwritten if the user may write it, whether or not it can be
+ * replaced. Whether a file that does not exist can be written is only known after making it. */
 static bool can_write(const char *path)
 {
     struct stat is;

@@ -19,7 +19,7 @@ says err '--output: a model is written to a file'
 expect 2 tutti calibrate nonsense
 
 expect 1 env TUTTI_FAULT=delay=1 tutti calibrate
-says err '^tutti calibrate: TUTTI_FAULT changes the times'
+says err '^tutti calibrate: TUTTI_FAULT changes the times, .* name a file by --output or TUTTI_MACHINE$'
 
 # A folder that cannot be written is an error, and leaves no file. Root may write everywhere, so a
 # file stands where the folder should be. The command must report the error before it measures: with

@@ -186,6 +186,8 @@ for hosts in localhost:4097 localhost:4000,localhost:97 localhost:9999999; do
 done
 expect 0 tutti run --hosts localhost:4097 -n 2 echo here
 [ "$(lines out '^here$')" -eq 2 ] || fail 'not as many as -n says'
+printf 'localhost slots=4097\n' >many
+refused '^tutti run: --hostfile: 4097 ranks are more than 4096 on one machine' --hostfile many echo
 # The numbers of all these hosts together are 2^32 + 1.
 hosts=h:4967726$(printf ',h%d:9999999' {1..429})
 expect 125 env PATH="$work/launchers" "$tutti" run --hosts "$hosts" -n 2 ./app

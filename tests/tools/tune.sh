@@ -53,7 +53,7 @@ says out 'It was measured to be the fastest on 20'
 # Times that a setting changes are not kept in the cache folder, where all later jobs find them.
 rm -rf cache/tutti
 expect 1 env TUTTI_WINDOW=64K tutti tune barrier/p2 --time 0.001
-says err '^tutti tune: TUTTI_WINDOW changes the times, and later jobs without it would use them: unset it, or name a file by --output$'
+says err '^tutti tune: TUTTI_WINDOW changes the times, and later jobs without it would use them: unset it, or name a file by --output or TUTTI_WISDOM$'
 [ ! -e cache/tutti ] || fail 'times with a setting are kept'
 # These settings change nothing: a default, and a value that is ignored with a warning.
 expect 0 env TUTTI_WINDOW=128K TUTTI_RING=1 tutti tune barrier/p2 --time 0.001
