@@ -27,7 +27,7 @@ static bool concerns_user(const struct tt_team *t)
     return t->broken != TUTTI_OK && !t->reported && ours;
 }
 
-/* What tutti_advance has found on the client's teams. */
+/* The result of advancing teams: the first error that no call has returned yet, and the events. */
 struct advanced {
     tutti_status status;
     int events;

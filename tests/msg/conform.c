@@ -307,6 +307,19 @@ static void on_small(tutti_context *context, const tutti_message *m, tutti_recei
     receive->put_off = small->later;
 }
 
+static void send_bytes(struct rank *r, int to, int dispatch, const char *data, int64_t bytes,
+                       struct completed *delivered)
+{
+    tutti_send send = {.to = endpoint(r, to, 0),
+                       .dispatch = dispatch,
+                       .data = data,
+                       .count = bytes,
+                       .type = TUTTI_U8,
+                       .delivered = count,
+                       .arg = delivered};
+    must(tutti_message_send(r->context[0], &send));
+}
+
 /* Prepares for a message that is too long, before its sender may send it. Another error leaves a
  * text. */
 static void expect_truncated(struct rank *r)
@@ -346,14 +359,7 @@ static void test_truncated(struct rank *r, int64_t bytes, bool completes, bool l
     must(tutti_dispatch(r->client, SMALL, on_small, small));
     if (r->me == 0) expect_truncated(r);
     meet(r);
-    tutti_send send = {.to = endpoint(r, 0, 0),
-                       .dispatch = SMALL,
-                       .data = data,
-                       .count = bytes,
-                       .type = TUTTI_U8,
-                       .delivered = count,
-                       .arg = &delivered};
-    if (r->me == r->p - 1) must(tutti_message_send(r->context[0], &send));
+    if (r->me == r->p - 1) send_bytes(r, 0, SMALL, data, bytes, &delivered);
     if (r->me == 0) receive_small(r, small, bytes);
     if (r->me == r->p - 1) {
         until(r, &delivered.n, 1);
@@ -372,14 +378,7 @@ static void test_dropped(struct rank *r, int64_t bytes)
     char *data = calloc(1, (size_t)bytes);
     must(tutti_dispatch(r->client, SMALL, on_small, &small));
     meet(r);
-    tutti_send send = {.to = endpoint(r, (r->me + 1) % r->p, 0),
-                       .dispatch = SMALL,
-                       .data = data,
-                       .count = bytes,
-                       .type = TUTTI_U8,
-                       .delivered = count,
-                       .arg = &delivered};
-    must(tutti_message_send(r->context[0], &send));
+    send_bytes(r, (r->me + 1) % r->p, SMALL, data, bytes, &delivered);
     while (!small.pending) advance(r);
     tutti_receive nowhere = {.to = NULL, .done = count, .arg = &small.completed};
     must(tutti_message_receive(r->context[0], small.pending, &nowhere));
@@ -400,14 +399,7 @@ static void test_nobodys(struct rank *r, int64_t bytes)
     r->expected = TUTTI_ERR_ARG;
     r->seen = 0;
     meet(r);
-    tutti_send send = {.to = endpoint(r, 0, 0),
-                       .dispatch = NOBODYS,
-                       .data = data,
-                       .count = bytes,
-                       .type = TUTTI_U8,
-                       .delivered = count,
-                       .arg = &completed};
-    if (r->me == r->p - 1) must(tutti_message_send(r->context[0], &send));
+    if (r->me == r->p - 1) send_bytes(r, 0, NOBODYS, data, bytes, &completed);
     if (r->me == 0) {
         until(r, &r->seen, 1);
         check(strstr(tutti_error(), "dispatch 7"), "not named");
