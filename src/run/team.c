@@ -12,7 +12,9 @@
 #include "run/exec.h"
 #include "run/remote-inside.h"
 
-#define LOOKS_TO_COMPARE 4096 /* every so many calls, tt_team_check also compares calls */
+/* tt_team_check also compares calls once in so many checks, and if the last comparison was so many
+ * nanoseconds ago. It reads the clock once in LOOKS_TO_CLOCK checks. */
+enum { LOOKS_TO_COMPARE = 4096, LOOKS_TO_CLOCK = 16, COMPARE_NS = 10000000 };
 
 int64_t tt_team_window(void)
 {
@@ -667,9 +669,21 @@ static void watch_others(struct tt_team *t)
     tt_watch_look(t->fabric);
 }
 
+/* Whether it is time to compare calls. A caller that waits in its own loop, by tutti_test, may lose
+ * the processor in each pass of the loop, or calculate: then the number of checks alone would let
+ * seconds pass, and members that leave meanwhile would not hear of a mismatch (TT_SETTLE_NS). */
+static bool is_time_to_compare(struct tt_team *t)
+{
+    if (++t->looks % LOOKS_TO_CLOCK != 0) return false;
+    int64_t now_ns = tt_clock_ns();
+    if (t->looks % LOOKS_TO_COMPARE != 0 && now_ns < t->compared_ns + COMPARE_NS) return false;
+    t->compared_ns = now_ns;
+    return true;
+}
+
 bool tt_team_check(struct tt_team *t, bool long_wait)
 {
-    if (++t->looks % LOOKS_TO_COMPARE == 0) long_wait = true;
+    long_wait |= is_time_to_compare(t);
     if (tt_unlikely(long_wait && t->fabric->watch)) watch_others(t);
     uint32_t failures = atomic_load(&t->fabric->job->failures);
     if (tt_unlikely(failures != t->failures)) {

@@ -276,6 +276,7 @@ struct tt_team {
     int culprit;         /* the rank of the job that caused `broken`; -1: unknown */
     uint64_t events;     /* events on `context` that advancing this team has handled */
     uint32_t looks;      /* how often tt_team_check was called; at intervals it compares calls */
+    int64_t compared_ns; /* when it last did so because of the interval */
     uint32_t history;    /* fingerprint of all calls of this rank on the team so far */
     tutti_status broken; /* not OK: every call on this team fails with this */
     char broken_text[384];
