@@ -137,14 +137,17 @@ static bool pin(int cpu)
     return pthread_setaffinity_np(pthread_self(), sizeof one, &one) == 0;
 }
 
+/* Answers each ping by a pong with the same number, until the number is that of the last exchange.
+ * The other thread may leave out numbers (exchange). */
 static void answer(struct brief *b, bool yields)
 {
-    uint32_t from = atomic_load(&b->pong);
-    for (uint32_t i = 1; i <= EXCHANGES; i++) {
-        while (atomic_load_explicit(&b->ping, memory_order_acquire) != from + i)
+    uint32_t got = atomic_load(&b->pong), last = got + EXCHANGES, before;
+    do {
+        before = got;
+        while ((got = atomic_load_explicit(&b->ping, memory_order_acquire)) == before)
             if (yields) sched_yield();
-        atomic_store_explicit(&b->pong, from + i, memory_order_release);
-    }
+        atomic_store_explicit(&b->pong, got, memory_order_release);
+    } while (got != last);
 }
 
 static void obey(struct brief *b)
@@ -318,19 +321,30 @@ static void measure_together(struct brief *b, struct tt_machine *m, int point)
 
 /* ---- The numbers of the model ---- */
 
+static bool in_time(const struct brief *b)
+{
+    return tt_clock_ns() < b->until_ns;
+}
+
+/* Returns the time of half an exchange between the two threads. When the time for measuring is
+ * over, goes on with the last exchange: if other programs take the processors, each exchange lasts
+ * milliseconds. */
 static int64_t exchange(struct brief *b, enum brief_order what)
 {
+    enum { EXCHANGES_TO_CLOCK = 8 };
     uint32_t from = atomic_load(&b->ping);
+    int made = 0;
     begin_order(b, what, 0);
     int64_t begin = tt_clock_ns();
-    for (uint32_t i = 1; i <= EXCHANGES; i++) {
+    for (uint32_t i = 1; i <= EXCHANGES; i++, made++) {
+        if (i % EXCHANGES_TO_CLOCK == 0 && !in_time(b)) i = EXCHANGES;
         atomic_store_explicit(&b->ping, from + i, memory_order_release);
         for (int looks = 0; atomic_load_explicit(&b->pong, memory_order_acquire) != from + i;)
             if (what == ORDER_SHARE || ++looks > LOOKS) sched_yield();
     }
     int64_t took = tt_clock_ns() - begin;
     (void)end_order(b);
-    return took * PS_OF_NS / EXCHANGES / 2;
+    return took * PS_OF_NS / made / 2;
 }
 
 /* Returns the time of a multiplication that waits for the result of the one before. */
@@ -365,21 +379,13 @@ static void measure_turns(struct brief *b, struct tt_machine *m)
 
 /* ---- The passes ---- */
 
-static bool in_time(const struct brief *b)
-{
-    return tt_clock_ns() < b->until_ns;
-}
-
 static bool pass(struct brief *b, struct tt_machine *m)
 {
+    static void (*const measures[])(struct brief *, struct tt_machine *, int point) = {
+        measure_copies, measure_exchanges, measure_sums, measure_reads, measure_together};
+    enum { N = sizeof measures / sizeof *measures };
     measure_numbers(b, m);
-    for (int point = 0; point <= LAST && in_time(b); point++) {
-        measure_copies(b, m, point);
-        measure_exchanges(b, m, point);
-        measure_sums(b, m, point);
-        measure_reads(b, m, point);
-        measure_together(b, m, point);
-    }
+    for (int i = 0; i < N * (LAST + 1) && in_time(b); i++) measures[i % N](b, m, i / N);
     for (int i = 0; i < TT_MACHINE_TABLES_N * TT_MACHINE_POINTS; i++) {
         int t = i / TT_MACHINE_POINTS, point = i % TT_MACHINE_POINTS;
         bool mille = t >= TT_MACHINE_copy_shared;
