@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "api/team-make.h"
+#include "base/file-id.h"
 
 /* ---- Running threads ---- */
 
@@ -102,6 +103,7 @@ tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg)
     struct tt_segment segment;
     if (n < 1 || !fn)
         return tt_fail(TUTTI_ERR_ARG, n < 1 ? "n is %d, not at least 1" : "fn is NULL", n);
+    tt_file_occupy_standard();
     TT_TRY(tt_segment_create(&segment, n, true));
     tutti_status status = run_threads(&segment, 0, n, fn, arg);
     tt_segment_close(&segment);

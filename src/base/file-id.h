@@ -2,14 +2,17 @@
  *
  * The identity of the file behind a descriptor that the library keeps open. A program may close
  * descriptors that it did not open, and then open files of its own that get the same numbers. The
- * library must not write to such a file, change its length, or close it.
+ * library must not write to such a file, change its length, or close it. In turn, what the program
+ * prints must not get into a file of the library.
  */
 #ifndef TT_FILE_ID_H
 #define TT_FILE_ID_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct tt_file_id {
     dev_t device;
@@ -33,6 +36,15 @@ static inline bool tt_file_is(int fd, struct tt_file_id id)
     if (now.file != 0 && now.file == id.file && now.device == id.device) return true;
     errno = EBADF;
     return false;
+}
+
+/* Opens /dev/null as each of the standard input, output and error that is closed. To be called
+ * before the library, or a library that it uses, opens anything: the new file would get the free
+ * number, for example the memory of the job, and the process would print into it. */
+static inline void tt_file_occupy_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", O_RDWR);
 }
 
 #endif

@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file-id.h"
 #include "boot/machines.h"
 #include "boot/pmix.h"
 #include "boot/records.h"
@@ -353,6 +354,7 @@ tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, handle_forks);
+    tt_file_occupy_standard();
     pthread_mutex_lock(&launched.lock);
     if (!gather && !launched.pid) leave_outer_job();
     bool alone = !gather && !launched.pid && !tt_setting("TUTTI_JOB") && !tt_pmix_there();

@@ -19,11 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file-back.h"
 #include "base/file-id.h"
 #include "base/file-limit.h"
 #include "job/common.h"
@@ -68,15 +68,6 @@ struct trace {
  *
  * To be called with the lock held. */
 
-/* Whether the system lets the file become this long (RLIMIT_FSIZE). A file beyond that limit would
- * end the process by a signal. */
-static bool may_grow(int64_t bytes)
-{
-    struct rlimit most;
-    return getrlimit(RLIMIT_FSIZE, &most) != 0 || most.rlim_cur == RLIM_INFINITY ||
-           (uint64_t)bytes <= most.rlim_cur;
-}
-
 /* Returns room for further entries, which are not counted yet; NULL: there is no room, or the file
  * would have more than `most` entries. The file grows only as far as the disk has space, so a full
  * disk costs trace events and not the rank. */
@@ -87,8 +78,8 @@ static struct tt_part_entry *room_for(struct trace *trace, int entries, int64_t 
     if (n + entries > most) return NULL;
     if (end > trace->backed) {
         int64_t more = tt_min(GROWS, FILE_BYTES - trace->backed);
-        if (!may_grow(trace->backed + more) || !tt_file_is(trace->fd, trace->file)) return NULL;
-        if (posix_fallocate(trace->fd, trace->backed, more) != 0) return NULL;
+        if (!tt_file_is(trace->fd, trace->file)) return NULL;
+        if (!tt_file_back(trace->fd, trace->backed, more)) return NULL;
         trace->backed += more;
     }
     return &trace->entry[n];
@@ -486,10 +477,9 @@ static bool map_file(struct trace *trace, const struct tt_fabric *f)
     trace->file = tt_file_id(trace->fd);
     lock_part(trace->fd);
     trace->backed = GROWS;
-    int error = may_grow(GROWS) ? posix_fallocate(trace->fd, 0, GROWS) : EFBIG;
-    void *at = error ? MAP_FAILED
-                     : mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, trace->fd, 0);
-    if (error) errno = error;
+    void *at = tt_file_back(trace->fd, 0, GROWS)
+                   ? mmap(NULL, FILE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, trace->fd, 0)
+                   : MAP_FAILED;
     if (at == MAP_FAILED) {
         remove_part(trace, part);
         return false;

@@ -12,10 +12,11 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
+
+#include "base/file-back.h"
 
 #define PAGE 4096
-/* The most bytes that one call of fallocate backs. */
+/* The most bytes that are backed at a time. */
 #define STEP ((int64_t)16 << 20)
 /* is_left() checks how much memory is left whenever a rank has backed CHECK_EACH more bytes.
  * RESERVE bytes must remain. */
@@ -128,16 +129,6 @@ void tt_store_free(struct tt_store *store)
     tt_free(store);
 }
 
-/* Returns whether the file may become `end` bytes long. If a process makes a file longer than its
- * limit allows, the kernel sends SIGXFSZ, so the library checks the limit before. */
-static bool may_reach(int64_t end)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || (rlim_t)end <= limit.rlim_cur) return true;
-    errno = EFBIG;
-    return false;
-}
-
 /* Returns whether enough memory is left for `bytes` more bytes. If memory runs out, the kernel
  * kills a process and does not refuse a page. So this function checks how much memory is left each
  * time that the rank has backed another MiB, and leaves a reserve for pages that other ranks get
@@ -152,13 +143,12 @@ static bool is_left(struct tt_store *s, int64_t bytes)
     return false;
 }
 
-/* Backs a part of the file with memory. fallocate makes the file longer if no other rank has made
- * it longer already, and never makes it shorter, so the ranks need not agree on its length. */
+/* Backs a part of the file with memory. Ranks may do this at the same time, and need not agree on
+ * the length of the file: the file becomes longer if necessary, and never shorter. */
 static bool back_step(const struct tt_arena *a, int64_t begin, int64_t bytes)
 {
     int fd = tt_segment_file(a->segment);
-    return fd >= 0 && is_left(a->store, bytes) && may_reach(begin + bytes) &&
-           fallocate(fd, 0, begin, bytes) == 0;
+    return fd >= 0 && is_left(a->store, bytes) && tt_file_back(fd, begin, bytes);
 }
 
 /* Backs the pages of x with memory, if they belong to a file. */

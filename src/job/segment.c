@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file-back.h"
 #include "job/wait.h"
 
 /* The limits of the address space that is reserved for each rank of this node. */
@@ -130,14 +131,6 @@ int tt_segment_file(const struct tt_segment *s)
     return tt_file_is(s->fd, s->file) ? s->fd : -1;
 }
 
-static bool exceeds_file_limit(int64_t bytes)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || (rlim_t)bytes <= limit.rlim_cur) return false;
-    errno = EFBIG;
-    return true;
-}
-
 /* Maps as many bytes as this host can ever back, between RANK_LEAST and RANK_MOST for each rank of
  * this node. If a limit on address space or file size forbids that, halves the bytes until the
  * mapping succeeds. Returns false if RANK_LEAST for each rank cannot be mapped. */
@@ -148,7 +141,7 @@ static bool map_largest(struct tt_segment *s, int size, int arenas)
     for (int64_t bytes = most; bytes >= least;
          bytes = bytes > least ? tt_max(bytes / 2, least) : 0) {
         s->bytes = grants_at(size) + tt_round_up(bytes, TT_GRAIN);
-        if (s->fd >= 0 && exceeds_file_limit(s->bytes)) continue;
+        if (s->fd >= 0 && !tt_file_may_reach(s->bytes)) continue;
         void *base =
             s->fd >= 0 ? map_shared(s->fd, s->bytes) : map_private(s->bytes, grants_at(size));
         if (base == MAP_FAILED) continue;
@@ -173,7 +166,7 @@ static tutti_status create(struct tt_segment *s, int size, bool threads, const s
         if (s->fd >= 0) close(s->fd);
         return status;
     }
-    if (s->fd >= 0 && fallocate(s->fd, 0, 0, page_bytes(size)) != 0) {
+    if (s->fd >= 0 && !tt_file_back(s->fd, 0, page_bytes(size))) {
         tutti_status status = tt_fail_errno(TUTTI_ERR_MEMORY, "no memory for the job's first page");
         tt_segment_close(s);
         return status;

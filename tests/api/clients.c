@@ -460,6 +460,21 @@ static int traced(int argc, char **argv)
     return 0;
 }
 
+/* closed: the program has closed its standard input, output and error. While a client works,
+ * whatever the process prints must be lost, and must not get into the job's memory or a socket. */
+static int closed(int argc, char **argv)
+{
+    struct stat null, is;
+    (void)argc, (void)argv;
+    for (int fd = 0; fd <= 2; fd++) close(fd);
+    tutti_client *client = join();
+    must(stat("/dev/null", &null) == 0);
+    for (int fd = 0; fd <= 2; fd++) must(fstat(fd, &is) == 0 && is.st_rdev == null.st_rdev);
+    must(tutti_barrier(tutti_world(client)) == TUTTI_OK);
+    must(tutti_finalize(client) == TUTTI_OK);
+    return 0;
+}
+
 /* ---- Jobs of threads ---- */
 
 static void rank_main(tutti_client *client, void *arg)
@@ -504,7 +519,8 @@ int main(int argc, char **argv)
     } scenarios[] = {{"together", together}, {"orders", orders}, {"turns", turns},
                      {"many", many},         {"uneven", uneven}, {"one-fails", one_fails},
                      {"killed", killed},     {"jobs", jobs},     {"idle", idle},
-                     {"starving", starving}, {"reused", reused}, {"traced", traced}};
+                     {"starving", starving}, {"reused", reused}, {"traced", traced},
+                     {"closed", closed}};
     for (size_t i = 0; argc > 1 && i < sizeof scenarios / sizeof *scenarios; i++)
         if (strcmp(argv[1], scenarios[i].name) == 0) return scenarios[i].run(argc - 2, argv + 2);
     fprintf(stderr, "clients: what?\n");

@@ -24,6 +24,8 @@ else
     says err 'UCX'
 fi
 
+expect 0 go -n 2 "$clients" closed
+expect 0 "$clients" closed
 expect 0 go -n 2 "$clients" idle
 expect 0 go -n 3 "$clients" orders
 expect 0 go -n 2 "$clients" many

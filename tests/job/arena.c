@@ -9,8 +9,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -49,6 +51,39 @@ static int64_t file_bytes(const struct arena_job *j)
     struct stat st;
     assert_int_equal(fstat(j->segment.fd, &st), 0);
     return st.st_size;
+}
+
+/* ---- A system that gives up getting memory if a signal arrives ---- */
+
+static int interruptions; /* how many of the next calls of posix_fallocate fail with EINTR */
+
+int __real_posix_fallocate(int fd, off_t begin, off_t bytes);
+int __wrap_posix_fallocate(int fd, off_t begin, off_t bytes);
+
+/* Does what the function does on Linux before 6.10 while the thread has a signal to handle, and
+ * checks that the caller has blocked the signals of the thread. */
+int __wrap_posix_fallocate(int fd, off_t begin, off_t bytes)
+{
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    assert_true(sigismember(&blocked, SIGALRM));
+    return interruptions-- > 0 ? EINTR : __real_posix_fallocate(fd, begin, bytes);
+}
+
+static void test_interrupted(void **state)
+{
+    struct arena_job j;
+    int64_t at;
+    sigset_t blocked;
+    (void)state;
+    interruptions = 2; /* the first calls get the memory of the job page */
+    open_job(&j, false);
+    interruptions = 2;
+    assert_int_equal(tt_arena_alloc(&j.arena[1], 40 * MIB, &at), TUTTI_OK);
+    assert_true(interruptions < 0);
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    assert_false(sigismember(&blocked, SIGALRM));
+    close_job(&j);
 }
 
 /* ---- The length of the file ---- */
@@ -353,11 +388,17 @@ static void test_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_file),     cmocka_unit_test(test_file_limit),
-        cmocka_unit_test(test_growing),  cmocka_unit_test(test_all),
-        cmocka_unit_test(test_kept),     cmocka_unit_test(test_keeps_little),
-        cmocka_unit_test(test_reserved), cmocka_unit_test(test_reserved_limit),
-        cmocka_unit_test(test_at_once),  cmocka_unit_test(test_foreign_file),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_file),
+        cmocka_unit_test(test_file_limit),
+        cmocka_unit_test(test_growing),
+        cmocka_unit_test(test_all),
+        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_keeps_little),
+        cmocka_unit_test(test_reserved),
+        cmocka_unit_test(test_reserved_limit),
+        cmocka_unit_test(test_at_once),
+        cmocka_unit_test(test_foreign_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
