@@ -221,7 +221,8 @@ static void print_loads(const struct tt_case *c, const struct tt_sim_result *r)
     if (r->max_link_bytes == 0) return;
     for (int64_t i = 0; i < r->link_room; i++) {
         if (tt_net_neighbour(net, (int)(i / net->ports), (int)(i % net->ports)) < 0) continue;
-        part[(r->link_bytes[i] * PARTS + r->max_link_bytes - 1) / r->max_link_bytes]++;
+        double share = (double)r->link_bytes[i] / (double)r->max_link_bytes;
+        part[(int)ceil(share * PARTS)]++;
     }
     printf("    links by load, from none to the fullest:");
     for (int i = 0; i <= PARTS; i++) printf(" %" PRId64, part[i]);

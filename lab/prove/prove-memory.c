@@ -594,6 +594,21 @@ static bool read_before(struct tt_prover *p, struct tt_memory *m, uint32_t i, ui
     return true;
 }
 
+/* Returns whether somebody has written the bytes of an interval in this execution, if they lie in
+ * the window of another rank. Otherwise that rank may not have begun the execution yet, and then
+ * its window may lack memory. */
+static bool is_backed(struct tt_prover *p, const struct tt_memory *m, uint32_t i)
+{
+    char bytes[80];
+    const struct tt_interval *in = &m->at[i];
+    const struct tt_part *mine = p->running->part, *writer = &p->parts[p->accesses[in->write].part];
+    if (m->buf != TT_WIN || m->rank == mine->rank) return true;
+    if (in->write && writer->execution == mine->execution) return true;
+    tt_prove_say_bytes(p, bytes, sizeof bytes, m, in->off, end_of(m, i) - in->off);
+    return tt_prove_fault(p, TT_FAULT_UNWRITTEN,
+                          "reads %s, which nobody has written in this execution", bytes);
+}
+
 static bool load_block(struct tt_prover *p, struct tt_memory *m, int64_t off, int64_t len,
                        uint32_t access, struct tt_runs *runs)
 {
@@ -602,8 +617,8 @@ static bool load_block(struct tt_prover *p, struct tt_memory *m, int64_t off, in
     for (uint32_t i = first; i < end; i++) {
         struct tt_interval *in = &m->at[i];
         struct tt_proof_run run = {end_of(m, i) - in->off, in->off + in->shift, in->node};
-        if (!written_before(p, m, i, access, false) || !add_reader(p, in, access) ||
-            !tt_prove_runs_add(p, runs, run))
+        if (!written_before(p, m, i, access, false) || !is_backed(p, m, i) ||
+            !add_reader(p, in, access) || !tt_prove_runs_add(p, runs, run))
             return false;
     }
     return true;

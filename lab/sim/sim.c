@@ -18,9 +18,7 @@ struct tt_flag {
     /* stands for writer, lane and reader of the flag; 0 if this entry of the table is free */
     uint64_t key;
     uint32_t value;
-    /* 1 + the number of the reader's lane that waits for a change of the flag; 0 if no lane
-     * waits */
-    uint32_t wanted;
+    uint32_t wanted; /* the reader's lanes (1 << lane) that wait for a change of the flag */
 };
 
 static struct tt_flag *flag_of(struct tt_sim *sim, int writer, int lane, int reader);
@@ -176,6 +174,13 @@ static void wake(struct tt_sim *sim, struct tt_sim_rank *rank, int lane, int64_t
     tt_sim_at(sim, time, TT_EVENT_LANE, lane_number(sim, rank, lane));
 }
 
+/* Wakes the lanes of the reader that wait for a change of the flag. */
+static void wake_all(struct tt_sim *sim, struct tt_sim_rank *reader, struct tt_flag *flag)
+{
+    for (; flag->wanted; flag->wanted &= flag->wanted - 1)
+        wake(sim, reader, __builtin_ctz(flag->wanted), sim->clock);
+}
+
 static uint32_t start_of(const struct tt_plain *s)
 {
     return s->value * TT_IN_FLIGHT + (uint32_t)(s->instance % TT_IN_FLIGHT);
@@ -237,8 +242,7 @@ static void seen(struct tt_sim *sim, uint32_t place)
         return;
     }
     if (message->value > flag->value) flag->value = message->value;
-    if (flag->wanted) wake(sim, &sim->rank[message->to], (int)flag->wanted - 1, sim->clock);
-    flag->wanted = 0;
+    wake_all(sim, &sim->rank[message->to], flag);
     message_free(sim, place);
 }
 
@@ -249,7 +253,7 @@ static bool awaits(struct tt_sim *sim, struct tt_sim_rank *rank, int lane, const
     struct tt_flag *flag = flag_of(sim, s->peer, (int)s->lane, me);
     if (!flag) out_of_memory(sim);
     if (!flag || flag->value >= s->value) return false;
-    flag->wanted = (uint32_t)lane + 1;
+    flag->wanted |= UINT32_C(1) << lane;
     return true;
 }
 
@@ -345,8 +349,7 @@ static void signal_one(struct tt_sim *sim, int me, int lane, int to, uint32_t va
         dispatch(sim, lane, TT_SIM_SIGNAL, me, to, TT_SIGNAL_BYTES, value);
     } else if ((own = flag_of(sim, me, lane, me)) != NULL) {
         own->value = (uint32_t)tt_max(own->value, value);
-        if (own->wanted) wake(sim, &sim->rank[me], (int)own->wanted - 1, sim->clock);
-        own->wanted = 0;
+        wake_all(sim, &sim->rank[me], own);
     } else {
         out_of_memory(sim);
     }

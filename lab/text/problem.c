@@ -177,6 +177,8 @@ static void key_slice(struct parser *to, struct problem_piece value)
     struct tt_call *call = &to->problem->call;
     call->slice = elements(to, value, "a number of bytes, as in 64K") * call->sz;
     if (call->slice == 0) tt_reader_wrong(&to->in, value.begin, "a slice of nothing");
+    if (call->slice > TT_SLICE_MOST)
+        tt_reader_wrong(&to->in, value.begin, "a slice of more than 1024G");
 }
 
 static void key_radix(struct parser *to, struct problem_piece value)

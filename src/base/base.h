@@ -177,6 +177,7 @@ void tt_stream(void *to, const void *from, size_t n);
 #define TT_STREAMS 0 /* tt_stream is memcpy */
 #endif
 enum { TT_RADIX_LEAST = 2, TT_RADIX_MOST = 1024 }; /* the least and the most TUTTI_RADIX */
+#define TT_SLICE_MOST (INT64_C(1) << 40)           /* the most TUTTI_SLICE, in bytes */
 
 /* While the program runs, each rank of a team measures plain stores, and the stores of tt_stream,
  * which bypass the caches. The rank begins to fill windows by tt_stream if plain stores take at

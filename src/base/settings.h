@@ -54,7 +54,7 @@ enum tt_setting_costs { TT_SETTING_PLAIN, TT_SETTING_RECORDED, TT_SETTING_COSTS 
     X(WISDOM, TT_TEXT, AGREED, PLAIN, "in the cache folder", "the file of the wisdom; 0: no file") \
     X(RANKINGS, TT_TEXT, AGREED, PLAIN, "in the cache folder", \
       "the file of the rankings that estimates have computed; 0: no file") \
-    X(SLICE, TT_NUMBER(0, INT64_C(1) << 40), SAME, COSTS, "the algorithm's", \
+    X(SLICE, TT_NUMBER(0, TT_SLICE_MOST), SAME, COSTS, "the algorithm's", \
       "bytes of a slice of a pipeline") \
     X(RADIX, TT_NUMBER(TT_RADIX_LEAST, TT_RADIX_MOST), SAME, COSTS, "the algorithm's", \
       "a number k: children in a tree, ranks that exchange at once, or a radix, by algorithm") \

@@ -156,7 +156,7 @@ static bool parse_key(struct word key, struct word value, struct tt_wisdom_line 
     if (is_key(key, "tutti")) return copy_of(value, line->version, sizeof line->version);
     if (is_key(key, "machine")) return copy_of(value, line->machine, sizeof line->machine);
     if (is_key(key, "reach")) return word_of(&reach_words, value, &w->reach);
-    if (is_key(key, "slice")) return number_of(value, INT64_C(1) << 40, &w->slice);
+    if (is_key(key, "slice")) return number_of(value, TT_SLICE_MOST, &w->slice);
     if (!number_of(value, INT32_MAX, &n)) return false;
     if (is_key(key, "radix")) {
         w->radix = (int32_t)n;

@@ -7,25 +7,26 @@
 #include "plan/plan.h"
 
 /* The values that the fields of each kind of step must have. AUDIENCE: `peer` is a rank, TT_ALL or
- * TT_SET. */
+ * TT_SET. `blocks`: the ranges may consist of blocks at a stride; in other steps the bytes of each
+ * range follow each other. */
 enum valid_peer { NO_PEER, RANK, AUDIENCE };
 static const struct rule {
     uint32_t least, most; /* number of ranges */
     enum valid_peer peer;
-    bool length, flag;
+    bool length, flag, blocks;
 } rules[] = {
-    [TT_SEND] = {1, 1, RANK, true, false},
-    [TT_RECV] = {1, 1, RANK, true, false},
-    [TT_PUT] = {2, 2, RANK, true, false},
-    [TT_GET] = {2, 2, RANK, true, false},
-    [TT_WAIT] = {0, 0, NO_PEER, false, false},
-    [TT_SIGNAL] = {0, 0, AUDIENCE, false, true},
-    [TT_AWAIT] = {0, 0, RANK, false, true},
-    [TT_COPY] = {2, 2, NO_PEER, true, false},
-    [TT_REDUCE] = {2, UINT32_MAX, NO_PEER, true, false},
-    [TT_LOOP] = {0, 0, NO_PEER, false, false},
-    [TT_END] = {0, 0, NO_PEER, false, false},
-    [TT_EXCHANGE] = {0, 0, NO_PEER, false, false},
+    [TT_SEND] = {1, 1, RANK, true, false, false},
+    [TT_RECV] = {1, 1, RANK, true, false, false},
+    [TT_PUT] = {2, 2, RANK, true, false, true},
+    [TT_GET] = {2, 2, RANK, true, false, true},
+    [TT_WAIT] = {0, 0, NO_PEER, false, false, false},
+    [TT_SIGNAL] = {0, 0, AUDIENCE, false, true, false},
+    [TT_AWAIT] = {0, 0, RANK, false, true, false},
+    [TT_COPY] = {2, 2, NO_PEER, true, false, true},
+    [TT_REDUCE] = {2, UINT32_MAX, NO_PEER, true, false, false},
+    [TT_LOOP] = {0, 0, NO_PEER, false, false, false},
+    [TT_END] = {0, 0, NO_PEER, false, false, false},
+    [TT_EXCHANGE] = {0, 0, NO_PEER, false, false, false},
 };
 
 /* The place of the check in a lane: the loops that are open at the current step, and the number of
@@ -168,6 +169,7 @@ static const char *range_invalid(const struct place *at, const struct tt_step *s
     if (rotates_unevenly(at, shape)) return "turns that are no multiple of a rotation";
     if (gets_too_far(at, r, shape, len)) return "a range out of range";
     if (shape->block == 0) return NULL;
+    if (!rules[s->kind].blocks) return "blocks in a step that is no copy, put or get";
     return s->len % shape->block || tail % shape->block ? "a length that is no multiple of a block"
                                                         : NULL;
 }

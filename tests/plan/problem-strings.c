@@ -164,6 +164,7 @@ static const struct {
     {"bcast/f64/8/p4/root=1/root=1", 22, "root is given twice"},
     {"bcast/f64/8/p4/slice=4", 21, "4 bytes are no multiple of f64"},
     {"bcast/f64/8/p4/slice=0", 21, "a slice of nothing"},
+    {"bcast/f64/8/p4/slice=2048G", 21, "a slice of more than 1024G"},
     {"reduce/f64/sum/8/p4/order=some", 26, "unknown order 'some', expected one of rank any"},
     {"reduce/f64/sum/8/p4/inplace=2", 28, "unknown inplace '2', expected one of 0 1"},
     {"alltoallv/u8/8/p4/skew=odd", 23, "expected one of equal uniform zipf zero"},

@@ -37,6 +37,13 @@ static const struct hand data[] = {
      ALLREDUCE,
      .plan = {WIN_0 " reduce OUT[0] <- IN[0] sum WIN@1[8] len 8\n",
               WIN_1 DONE_1 " copy WIN[16] <- IN[0] len 8\n"}},
+    {.name = "a look into a window whose owner may not have begun, although nothing depends on it",
+     .fault = TT_FAULT_UNWRITTEN,
+     .says = "WIN[0..8) of rank 1",
+     ALLREDUCE,
+     .plan = {"tmp 64\nlane 0\n copy TMP[0] <- WIN@1[0] len 8\n copy WIN[0] <- IN[0] len 8\n"
+              " signal 1 1\n await 1 1\n" DONE_0,
+              WIN_1 DONE_1}},
     {.name = "pieces put in each other's place",
      .fault = TT_FAULT_WRONG,
      ALLGATHER,
@@ -449,21 +456,31 @@ static void wrong_memory(void **state)
     judge(memory, sizeof memory / sizeof *memory);
 }
 
-/* Checks that data which execution 0 left in the window do not count as data of the next execution,
- * even if the bytes are right. */
+/* Checks that data which execution 0 left in a window do not count as data of the next execution,
+ * even if the bytes are right: in the rank's own window, and in that of another rank. */
 static void stale_window(void **state)
 {
     (void)state;
     const struct hand fills = {.name = "fills", ALLREDUCE, .plan = {WIN_0 DONE_0, WIN_1 DONE_1}};
+    const struct hand forgets_own = {
+        .name = "forgets to fill the own window",
+        ALLREDUCE,
+        .plan = {"lane 0\n copy WIN[8] <- IN[0] len 8\n signal 1 1\n await 1 1\n"
+                 " reduce OUT[0] <- WIN[0] sum WIN@1[0] len 8\n",
+                 WIN_1 " reduce OUT[0] <- WIN@0[8] sum IN[0] len 8\n"}};
     const struct hand forgets = {
-        .name = "forgets",
+        .name = "forgets to fill the window for the other rank",
         ALLREDUCE,
         .plan = {WIN_0 DONE_0,
                  "lane 0\n copy WIN[8] <- IN[0] len 8\n signal 0 1\n await 0 1\n" DONE_1}};
-    struct tt_proof proof = hand_sequence(&fills, 4, &forgets);
+    struct tt_proof proof = hand_sequence(&fills, 4, &forgets_own);
     assert_int_equal(proof.fault, TT_FAULT_WRONG);
     assert_int_equal(proof.execution, 4);
-    assert_non_null(strstr(proof.text, "rank 1's input in execution 0"));
+    assert_non_null(strstr(proof.text, "rank 0's input in execution 0"));
+    proof = hand_sequence(&fills, 4, &forgets);
+    assert_int_equal(proof.fault, TT_FAULT_UNWRITTEN);
+    assert_int_equal(proof.execution, 4);
+    assert_non_null(strstr(proof.text, "WIN[0..8) of rank 1"));
 }
 
 /* Checks that the tables contain every kind of fault. */

@@ -79,7 +79,8 @@ static const struct hand good[] = {
      .plan = {"tmp 64\nlane 0\n copy TMP[0] <- IN[0 block 4 stride 8] len 8\n"
               " copy TMP[8] <- IN[4 block 4 stride 8] len 8\n"
               " copy OUT[0 block 4 stride 4] <- TMP[0 block 4 stride 8] len 8\n"
-              " send %0 to 1 TMP[4 block 4 stride 8] len 8\n recv %1 from 1 OUT[8] len 8\n"
+              " copy TMP[16] <- TMP[4 block 4 stride 8] len 8\n"
+              " send %0 to 1 TMP[16] len 8\n recv %1 from 1 OUT[8] len 8\n"
               " wait %0\n wait %1\n",
               "lane 0\n recv %0 from 0 OUT[0] len 8\n send %1 to 0 IN[0] len 8\n"
               " copy OUT[8] <- IN[8] len 8\n wait %1\n wait %0\n"}},

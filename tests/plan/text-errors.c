@@ -101,6 +101,10 @@ static const struct {
           "    entry 1 IN[0] -> OUT@2[0] len 8\n",
      6, 26, "an entry for rank 1"},
     {HEAD "  copy OUT[0 block 8 stride 8] <- IN[0] len 12\n", 6, 1, "no multiple of a block"},
+    {HEAD "  send %0 to 1 IN[0 block 8 stride 16] len 16\n", 6, 1, "no copy, put or get"},
+    {HEAD "  recv %0 from 1 TMP[0 block 8 stride 16] len 16\n", 6, 1, "no copy, put or get"},
+    {HEAD "  reduce OUT[0] <- IN[0 block 8 stride 16] sum TMP[0] len 16\n", 6, 1,
+     "no copy, put or get"},
     {HEAD "  loop 2 {\n  loop 3 {\n  copy OUT[0 + i%2*8] <- IN[0] len 8\n  }\n  }\n", 10, 1,
      "no multiple of a rotation"},
 };
@@ -128,7 +132,8 @@ static void errors_have_places(void **state)
     assert_int_equal(wrong, 0);
 }
 
-static const char good[] = HEAD "  send %0 to 1 IN[64 + (i+1)%2*4K block 8 stride 1K] len 4K\n"
+static const char good[] = HEAD "  send %0 to 1 IN[64] len 4K\n"
+                                "  copy OUT[0] <- IN[64 + (i+1)%2*4K block 8 stride 1K] len 4K\n"
                                 "  recv %1 from 2 TMP[0] len 64\n"
                                 "  loop 3 {\n"
                                 "    put %2 OUT@1[0] <- IN[0 + i*8] len 8 tail 4 every 2 phase 1\n"

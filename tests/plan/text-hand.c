@@ -135,22 +135,23 @@ static void several_plans(void **state)
 static void unrolls(void **state)
 {
     (void)state;
-    struct tt_plan *plan = parsed("plan bcast algorithm x rank 0 of 2 type i8\n"
-                                  "lane 0\n"
-                                  "  loop 3 {\n"
-                                  "    send %0 to 1 OUT[8 + i*4K block 8 stride 16] len 4K tail 8\n"
-                                  "    wait %0 -1\n"
-                                  "    signal 1 1 + i*2 from 1\n"
-                                  "  }\n"
-                                  "  wait %0 -1\n");
+    struct tt_plan *plan =
+        parsed("plan bcast algorithm x rank 0 of 2 type i8\n"
+               "lane 0\n"
+               "  loop 3 {\n"
+               "    put %0 OUT@1[8 + i*4K block 8 stride 16] <- IN[0] len 4K tail 8\n"
+               "    wait %0 -1\n"
+               "    signal 1 1 + i*2 from 1\n"
+               "  }\n"
+               "  wait %0 -1\n");
     char *text = unrolled(plan);
     assert_string_equal(text, "plan bcast algorithm x rank 0 of 2 type i8\n"
                               "lane 0\n"
-                              "  send %0 to 1 OUT[8 block 8 stride 16] len 4K\n"
-                              "  send %0.1 to 1 OUT[4104 block 8 stride 16] len 4K\n"
+                              "  put %0 OUT@1[8 block 8 stride 16] <- IN[0] len 4K\n"
+                              "  put %0.1 OUT@1[4104 block 8 stride 16] <- IN[0] len 4K\n"
                               "  wait %0\n"
                               "  signal 1 3\n"
-                              "  send %0.2 to 1 OUT[8200 block 8 stride 16] len 8\n"
+                              "  put %0.2 OUT@1[8200 block 8 stride 16] <- IN[0] len 8\n"
                               "  wait %0.1\n"
                               "  signal 1 5\n"
                               "  wait %0.2\n");

@@ -11,19 +11,19 @@ static const char good[] = "plan allreduce algorithm x rank 1 of 4 type f64 op s
                            "opens IN OUT TMP\n"
                            "tmp 64\n"
                            "lane 0\n"
-                           "  send %0 to 2 IN[0 block 8 stride 16] len 64 tail 8\n" /* 0 */
-                           "  put %1 OUT@2[8] <- IN[0] len 8\n"                     /* 1 */
-                           "  get %2 TMP[0] <- OUT@3[0] len 8\n"                    /* 2 */
-                           "  wait %2\n"                                            /* 3 */
-                           "  signal {0,2..3} 1\n"                                  /* 4 */
-                           "  signal all 2 + i\n"                                   /* 5 */
-                           "  await 1.1 1\n"                                        /* 6 */
-                           "  reduce OUT[0] <- IN[0] sum WIN@2[0] len 8\n"          /* 7 */
-                           "  loop 3 {\n"                                           /* 8 */
-                           "    loop 6 {\n"                                         /* 9 */
-                           "      copy OUT[0 + i%3*8] <- IN[0] len 8\n"             /* 10 */
-                           "    }\n"                                                /* 11 */
-                           "  }\n"                                                  /* 12 */
+                           "  send %0 to 2 IN[0] len 64\n"                                /* 0 */
+                           "  put %1 OUT@2[8 block 8 stride 16] <- IN[0] len 64 tail 8\n" /* 1 */
+                           "  get %2 TMP[0] <- OUT@3[0] len 8\n"                          /* 2 */
+                           "  wait %2\n"                                                  /* 3 */
+                           "  signal {0,2..3} 1\n"                                        /* 4 */
+                           "  signal all 2 + i\n"                                         /* 5 */
+                           "  await 1.1 1\n"                                              /* 6 */
+                           "  reduce OUT[0] <- IN[0] sum WIN@2[0] len 8\n"                /* 7 */
+                           "  loop 3 {\n"                                                 /* 8 */
+                           "    loop 6 {\n"                                               /* 9 */
+                           "      copy OUT[0 + i%3*8] <- IN[0] len 8\n"                   /* 10 */
+                           "    }\n"                                                      /* 11 */
+                           "  }\n"                                                        /* 12 */
                            "lane 1\n"
                            "  exchange %0 from IN order shift chunk 8 window 2\n" /* 13 */
                            "    entry 0 IN[0] -> OUT@0[0] len 8\n";
@@ -88,7 +88,7 @@ static const char good[] = "plan allreduce algorithm x rank 1 of 4 type f64 op s
     X("a range of the own rank that is not TT_SELF", RANGE(7)[1].rank = 1)                         \
     X("a negative offset", RANGE(7)[1].off = -1)                                                   \
     X("a range out of range", RANGE(7)[1].off = INT64_MAX - 7)                                     \
-    X("a range out of range", RANGE(0)->shape = 0; RANGE(0)->off = INT64_MAX - 64;                 \
+    X("a range out of range", RANGE(1)->shape = 0; RANGE(1)->off = INT64_MAX - 64;                 \
       VARY(1)->tail = 65)                                                                          \
     X("a range out of range", SHAPE(1)->stride = INT64_MAX / 4)                                    \
     X("a range out of range", SHAPE(2)->step[0] = INT64_MAX / 2)                                   \
@@ -96,8 +96,9 @@ static const char good[] = "plan allreduce algorithm x rank 1 of 4 type f64 op s
     X("a range out of range", SHAPE(2)->step[1] = INT64_MAX / 2)                                   \
     X("a shape outside its array", RANGE(7)[1].shape = 77)                                         \
     X("turns that are no multiple of a rotation", STEP(9)->value = 7)                              \
-    X("a length that is no multiple of a block", STEP(0)->len = 60)                                \
+    X("a length that is no multiple of a block", STEP(1)->len = 60)                                \
     X("a length that is no multiple of a block", VARY(1)->tail = 4)                                \
+    X("blocks in a step that is no copy, put or get", RANGE(0)->shape = 1)                         \
     X("a transfer without a far range", RANGE(1)->rank = TT_SELF)                                  \
     X("a transfer without a far range", RANGE(2)[1].rank = TT_SELF)                                \
     X("a far range of another rank than the peer", STEP(1)->peer = 3)                              \

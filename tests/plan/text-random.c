@@ -51,8 +51,13 @@ static struct tt_range shaped(struct maker *m, struct tt_range r)
         int mod = uneven ? (int)m->inner_turns : 1 + below(m, 5);
         r = tt_rotating(m->b, r, number(m) - 4096, mod, below(m, 3));
     }
-    if (below(m, 4) == 0) r = tt_strided(m->b, r, 8, 8 + number(m));
     return r;
+}
+
+/* Divides some of the ranges into blocks, for the steps that take blocks. */
+static struct tt_range blocks(struct maker *m, struct tt_range r)
+{
+    return below(m, 4) ? r : tt_strided(m->b, r, 8, 8 + number(m));
 }
 
 static struct tt_range own(struct maker *m)
@@ -89,8 +94,8 @@ static void start(struct maker *m)
     switch (below(m, alone ? 2 : 4)) {
     case 0: id = tt_send(m->b, below(m, m->p), own(m), length(m)); break;
     case 1: id = tt_recv(m->b, below(m, m->p), own(m), length(m)); break;
-    case 2: id = tt_put(m->b, far(m), own(m), length(m)); break;
-    case 3: id = tt_get(m->b, own(m), far(m), length(m)); break;
+    case 2: id = tt_put(m->b, blocks(m, far(m)), blocks(m, own(m)), length(m)); break;
+    case 3: id = tt_get(m->b, blocks(m, own(m)), blocks(m, far(m)), length(m)); break;
     }
     m->ids[m->started++ % IDS] = id;
     maybe_tail(m);
@@ -134,7 +139,7 @@ static void await(struct maker *m)
 
 static void copy(struct maker *m)
 {
-    tt_copy(m->b, own(m), any(m), length(m));
+    tt_copy(m->b, blocks(m, own(m)), blocks(m, any(m)), length(m));
     maybe_tail(m);
 }
 

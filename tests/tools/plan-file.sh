@@ -91,6 +91,50 @@ says flat.svg 'allreduce/f64/sum/8/p3 by mine'
 expect 0 tutti draw --plan flat.plan allreduce/f64/sum/8/p4 -o flat.goal
 says flat.goal 'num_ranks 4'
 
+# Two lanes of a rank may await the same flag.
+cat >lanes.plan <<'END'
+tutti plan 1
+problem allgather/u8/1K/p2
+plan allgather algorithm lanes rank r of p type u8
+opens IN
+lane 0
+  copy OUT[r*bytes] <- IN[0] len bytes
+  signal all 1
+  await (1-r) 1
+  get %0 OUT[(1-r)*bytes] <- IN@(1-r)[0] len bytes/2
+  wait %0
+  await r.1 1
+  signal all 2
+  await (1-r) 2
+lane 1
+  await (1-r) 1
+  get %0 OUT[((1-r)*bytes+bytes/2)] <- IN@(1-r)[bytes/2] len bytes/2
+  wait %0
+  signal r 1
+END
+expect 0 tutti check --plan lanes.plan
+says out '^lanes +proven'
+for model in simple loggp; do
+    expect 0 tutti sim --plan lanes.plan --model $model
+    says out '^lanes +[0-9.]+ +- '
+done
+
+# The loads of links are shares of the fullest link, also if its bytes hardly fit in 63 bits.
+cat >long.plan <<'END'
+tutti plan 1
+problem bcast/u8/1/p2@ring:2
+plan bcast algorithm long rank 0 of 2 type u8
+lane 0
+  send %0 to 1 OUT[0] len 1441151880758558720
+  wait %0
+plan bcast algorithm long rank 1 of 2 type u8
+lane 0
+  recv %0 from 0 OUT[0] len 1441151880758558720
+  wait %0
+END
+expect 0 tutti sim --plan long.plan --tw 0 --model links
+says out 'links by load, from none to the fullest: .* 0 0 0 0 0 0 0 1$'
+
 # Plans with mistakes: the message says what is wrong.
 expect 1 tutti check --plan never.plan
 says out '^mine +refuted: deadlock'
