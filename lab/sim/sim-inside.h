@@ -77,6 +77,9 @@ struct tt_sim {
      * in the model (tw_both_ps > tw_ps) while its rank sends and receives at once */
     struct tt_sim_port *port;
     struct tt_sim_result result;
+    /* The most bytes that a transfer to another node, or within a node, may move, and that the
+     * operands of a copy or reduction may have together, so that their times fit in 64 bits. */
+    int64_t most_far, most_near, most_worked;
     int64_t clock;
     int ended;
     tutti_status status;

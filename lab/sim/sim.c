@@ -477,6 +477,36 @@ static void report_step(const struct tt_sim *sim, int me, int lane, const struct
     sim->job->step(sim->job->arg, &event);
 }
 
+static void too_long(struct tt_sim *sim)
+{
+    if (sim->status == TUTTI_OK)
+        sim->status =
+            tt_fail(TUTTI_ERR_LIMIT, "it takes more than the %d days that can be simulated",
+                    (int)(TT_SIM_LONGEST / 86400 / INT64_C(1000000000000)));
+}
+
+/* Returns the most bytes whose costs under the model, all added up, are at most TT_SIM_LONGEST. */
+static int64_t most_bytes(const struct tt_sim_job *job, bool near, bool works)
+{
+    const struct tt_model *m = job->model;
+    int64_t byte_ps = m->kind == TT_MODEL_loggp ? m->big_g_ps : 2 * m->tw_ps;
+    if (near) byte_ps = tt_max(byte_ps, m->near_tw_ps);
+    if (works) byte_ps += m->tr_ps + m->gamma_ps;
+    return TT_SIM_LONGEST / tt_max(1, byte_ps);
+}
+
+/* Returns whether the time at which the next step of the lane ends fits in 64 bits. */
+static bool is_countable(const struct tt_sim *sim, int me, const struct tt_sim_lane *l)
+{
+    const struct tt_plain *s = &l->step;
+    const int *node = sim->job->node;
+    bool works = s->kind == TT_COPY || s->kind == TT_REDUCE;
+    if (l->now > TT_SIM_LONGEST) return false;
+    if (works) return s->len <= sim->most_worked / s->nops;
+    if (!tt_kind_starts(s->kind)) return true;
+    return s->len <= (node && node[me] == node[s->peer] ? sim->most_near : sim->most_far);
+}
+
 /* Does the steps of a lane until one has to wait. */
 static void run_lane(struct tt_sim *sim, struct tt_sim_rank *rank, int lane)
 {
@@ -489,6 +519,10 @@ static void run_lane(struct tt_sim *sim, struct tt_sim_rank *rank, int lane)
         }
         if (!l->has_step) l->begun = l->now;
         l->has_step = true;
+        if (!is_countable(sim, (int)(rank - sim->rank), l)) {
+            too_long(sim);
+            return;
+        }
         if (l->now > sim->clock && is_for_others(&l->step, l)) {
             wake(sim, rank, lane, l->now);
             return;
@@ -514,10 +548,7 @@ static void out_of_memory(struct tt_sim *sim)
 
 void tt_sim_at(struct tt_sim *sim, int64_t time, uint32_t what, uint32_t who)
 {
-    if (time > TT_SIM_LONGEST && sim->status == TUTTI_OK)
-        sim->status =
-            tt_fail(TUTTI_ERR_LIMIT, "it takes more than the %d days that can be simulated",
-                    (int)(TT_SIM_LONGEST / 86400 / INT64_C(1000000000000)));
+    if (time > TT_SIM_LONGEST) too_long(sim);
     if (!tt_queue_put(&sim->queue, (struct tt_event){time, what, who})) out_of_memory(sim);
 }
 
@@ -570,10 +601,24 @@ static void begin_phase(struct tt_sim *sim, struct tt_sim_rank *rank, int64_t ti
     }
 }
 
+/* Records an error if a transfer that the lane has started is still under way. A plan must wait for
+ * each one: when it completes, the memory of the lane may be gone. */
+static void check_waits(struct tt_sim *sim, const struct tt_sim_rank *rank,
+                        const struct tt_sim_lane *l)
+{
+    size_t starts = rank->plan->lane[l - rank->lane].starts * TT_IN_FLIGHT;
+    for (size_t i = 0; i < starts; i++)
+        if (l->complete[i] == TT_NEVER && sim->status == TUTTI_OK)
+            sim->status = tt_fail(TUTTI_ERR_ARG,
+                                  "the plan of rank %d ends without a wait for its transfer %%%d",
+                                  (int)(rank - sim->rank), (int)(i / TT_IN_FLIGHT));
+}
+
 static void end_lane(struct tt_sim *sim, struct tt_sim_rank *rank, struct tt_sim_lane *l)
 {
     l->ended = true;
     int64_t time = 0;
+    check_waits(sim, rank, l);
     if (--rank->lanes_left > 0) return;
     for (uint32_t i = 0; i < rank->plan->lanes; i++) time = tt_max(time, rank->lane[i].now);
     begin_phase(sim, rank, time);
@@ -666,6 +711,9 @@ tutti_status tt_sim(const struct tt_sim_job *job, struct tt_sim_result *result)
 {
     struct tt_sim sim = {.job = job};
     tt_assert(job->p <= TT_NET_NODES);
+    sim.most_far = most_bytes(job, false, false);
+    sim.most_near = most_bytes(job, true, false);
+    sim.most_worked = most_bytes(job, job->node != NULL, true);
     sim.rank = tt_calloc((size_t)job->p, sizeof *sim.rank);
     if (!sim.rank) out_of_memory(&sim);
     if (sim.rank && sim.status == TUTTI_OK) sim.status = tt_wire_begin(&sim);

@@ -203,13 +203,14 @@ static tutti_status find_target(const char *path, struct place_of_file *t)
     snprintf(t->path, sizeof t->path, "%s", path);
     t->exists = stat(path, &t->is) == 0;
     const char *why = NULL;
+    if (!*path) return tt_fail(TUTTI_ERR_ARG, "the name of the file is empty");
     if (t->exists && S_ISDIR(t->is.st_mode))
         why = "a directory";
     else if (t->exists && !S_ISREG(t->is.st_mode))
         why = "no regular file";
     else if (!t->exists && errno == ENOENT && lstat(path, &t->is) == 0)
         why = "a symbolic link to nothing";
-    else if (!t->exists && *path && path[strlen(path) - 1] == '/')
+    else if (!t->exists && path[strlen(path) - 1] == '/')
         why = "the name of a folder";
     if (why) return tt_fail(TUTTI_ERR_SYSTEM, "%.300s cannot be written: it is %s", path, why);
     _Static_assert(TT_FILE_PATH >= PATH_MAX, "realpath stores a path");

@@ -8,6 +8,7 @@
 #ifndef TT_FILE_LIMIT_H
 #define TT_FILE_LIMIT_H
 
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <time.h>
@@ -35,14 +36,16 @@ static inline void tt_file_limit_enter(struct tt_file_limit *limit)
 }
 
 /* Takes away the signal that a write may have sent. The kernel has sent it to this thread before
- * the write returned, so it is pending by now. */
+ * the write returned, so it is pending by now. Leaves errno, which may say why the write failed. */
 static inline void tt_file_limit_leave(const struct tt_file_limit *limit)
 {
     const struct timespec at_once = {0};
+    const int error = errno;
     sigset_t signal;
     tt_file_limit_set(&signal);
     if (!limit->pending) (void)sigtimedwait(&signal, NULL, &at_once);
     pthread_sigmask(SIG_SETMASK, &limit->before, NULL);
+    errno = error;
 }
 
 #endif

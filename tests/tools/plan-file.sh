@@ -135,6 +135,19 @@ END
 expect 0 tutti sim --plan long.plan --tw 0 --model links
 says out 'links by load, from none to the fullest: .* 0 0 0 0 0 0 0 1$'
 
+# A time that does not fit in 64 bits is an error.
+expect 2 tutti sim --plan long.plan
+says err 'it takes more than the 53 days that can be simulated$'
+
+# A plan that does not wait for its last transfer is not simulated.
+sed 's/^  wait %0$//' lanes.plan >nowait.plan
+for command in sim 'draw -o nowait.svg'; do
+    # shellcheck disable=SC2086
+    expect 1 tutti $command --plan nowait.plan
+    says err 'the plan of rank [01] ends without a wait for its transfer %0$'
+done
+rm -f nowait.svg
+
 # Plans with mistakes: the message says what is wrong.
 expect 1 tutti check --plan never.plan
 says out '^mine +refuted: deadlock'

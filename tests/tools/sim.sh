@@ -223,5 +223,7 @@ if unshare -rm mount --bind outer inner 2>/dev/null; then
 fi
 if [ -e /dev/full ]; then
     expect 1 bash -c 'exec tutti sim barrier/p2 --json - >/dev/full'
+    expect 1 tutti sim barrier/p2 --json /dev/full
+    says err 'cannot write /dev/full: No space left on device$'
     [ "$(lines err)" -eq 1 ] || fail 'the error is printed twice'
 fi

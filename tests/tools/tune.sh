@@ -78,6 +78,8 @@ expect 1 tutti tune barrier/p1 --output none
 says out '^nothing was written to none$'
 expect 1 tutti tune allreduce/f64/sum/1K/p2 --sizes 3:20 --output none
 says err '^tutti tune: allreduce/f64/sum/1K/p2: none of the sizes of --sizes is a multiple of f64, which has 8 bytes$'
+expect 1 tutti tune barrier/p2 --output ""
+says err 'the name of the file is empty'
 expect 2 tutti tune barrier/p2 --output -
 says err '--output: lines are added to a file'
 printf '# a model\ntutti 1.0.0\n' >model
