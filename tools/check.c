@@ -262,9 +262,9 @@ int tt_check_main(int argc, char **argv)
         .parser = parse,
         .args_doc = "[PROBLEM|COLLECTIVE|all]\n--plan FILE [PROBLEM]",
         .doc = "Proves that plans are right: the right result, the same bits on every rank, no "
-               "deadlock, no race, nothing touched that may not be. `all` proves every algorithm "
-               "on many cases, for each number of ranks.\v" TT_PROBLEM_HELP
-               " Exit status: 0 proven, 1 refuted, 2 wrong usage.",
+               "deadlock, no race, nothing touched that may not be. `all`, or no word at all, "
+               "proves every algorithm on many cases, for each number of ranks, which takes many "
+               "minutes.\v" TT_PROBLEM_HELP " Exit status: 0 proven, 1 refuted, 2 wrong usage.",
     };
     struct check_arguments a = {.first_p = 1, .last_p = RANKS, .window = tt_team_window()};
     tt_arg_parse(&argp, argc, argv, 0, &a);

@@ -274,7 +274,8 @@ static int draw_case(struct draw_arguments *a, struct tt_case *c, const struct t
 static void refuse_file(const char *word)
 {
     const char *end = strrchr(word, '.');
-    bool is_path = word[0] == '/' || word[0] == '.';
+    bool is_path = word[0] == '/' || word[0] == '.' || !strchr(word, '/');
+    for (int i = 0; i < TT_COLLS; i++) is_path = is_path && strcmp(word, tt_coll_name(i)) != 0;
     bool is_file = end && (strcmp(end, ".json") == 0 || strcmp(end, ".part") == 0);
     if (strchr(word, '/') && access(word, F_OK) == 0)
         fputs("tutti draw: this is no trace, which is a folder, or a file that ends in .json or "

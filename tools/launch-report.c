@@ -61,13 +61,13 @@ static const char *other_version(const struct tt_guard *g, int rank)
 
 void tt_launch_say_end(const struct tt_guard *g, int rank)
 {
-    char text[HOW_SIZE];
+    char text[HOW_SIZE], mine[TT_VERSION];
     const struct tt_launch_rank *r = &g->rank[rank];
     const char *version = other_version(g, rank);
     if (version)
         tt_launch_say(
             "rank %d (pid %d) %s: it is linked to version %.23s of the library, this is %s", rank,
-            (int)r->pid, how(r->status, text), version, tutti_version());
+            (int)r->pid, how(r->status, text), version, tt_version(mine));
     else
         tt_launch_say("rank %d (pid %d) %s", rank, (int)r->pid, how(r->status, text));
 }

@@ -16,13 +16,13 @@ const char *argp_program_version = VERSION_TEXT;
 
 static const struct tt_command commands[] = {
     {"run", tt_run_main, "run a program as several ranks"},
-    {"mpi", tt_mpi_main, "run an MPI program, and count its collective calls"},
+    {"mpi", tt_mpi_main, "run an MPI program, with its collectives done by Tutti"},
     {"ps", tt_ps_main, "show the jobs on this machine, and what each rank waits for"},
     {"bench", tt_bench_main, "time a collective, and verify its results"},
     {"check", tt_check_main, "prove algorithms right"},
     {"plan", tt_plan_main, "print the plan of a collective"},
     {"sim", tt_sim_main, "simulate a collective on a network"},
-    {"draw", tt_draw_main, "draw a collective: when, where and along which ways"},
+    {"draw", tt_draw_main, "draw a collective: when, where and along which paths"},
     {"list", tt_list_main, "list the algorithms"},
     {"explain", tt_explain_main, "explain which algorithm runs, and why"},
     {"calibrate", tt_calibrate_main, "measure what steps of a plan cost on this machine"},

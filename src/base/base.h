@@ -74,6 +74,12 @@ tutti_status tt_error_status(void);
 
 /* Save and restore the text of tutti_error() around calls whose errors do not concern the user,
  * such as an attempt to write a file of the cache folder. */
+/* Stores the version that the processes of a job compare, as in "0.1.0/1a2b3c4d", and returns
+ * `text`. Behind the slash stands a hash of the sources of the library: other sources may use
+ * another layout of shared memory, or choose other algorithms. */
+enum { TT_VERSION = 24 };
+char *tt_version(char text[TT_VERSION]);
+
 enum { TT_ERROR_TEXT = 512 };
 void tt_error_keep(char kept[TT_ERROR_TEXT]);
 void tt_error_restore(const char kept[TT_ERROR_TEXT]);

@@ -42,7 +42,7 @@ struct tt_address_record {
 /* The terms: what the ranks of a node have agreed on. Each node compares its own terms with those
  * of all other nodes. */
 struct tt_terms {
-    char version[24];
+    char version[TT_VERSION];
     /* a tutti_status: OK, or the error because of which the node's ranks cannot go on */
     int32_t status;
     int32_t cores;  /* processors that the node's ranks may use together */

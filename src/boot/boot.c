@@ -61,12 +61,14 @@ static tutti_status setting_in(const char *name, int64_t least, int64_t most, in
 static tutti_status same_version(struct tt_job_page *job, int64_t me)
 {
     char *mine = job->rank[me].version;
-    snprintf(mine, sizeof job->rank[me].version, "%s", tutti_version());
+    tt_version(mine);
     if (strncmp(job->version, mine, sizeof job->version) == 0) return TUTTI_OK;
     tt_job_fail(job, (int)me, TT_CAUSE_STATUS, TUTTI_ERR_VERSION);
-    return tt_fail(TUTTI_ERR_VERSION,
-                   "the job was started by version %.23s, this rank is linked to version %s",
-                   job->version, tutti_version());
+    return tt_fail(
+        TUTTI_ERR_VERSION,
+        "the job was started by version %.23s, this rank is linked to version %s: use the "
+        "command and the library of the same build",
+        job->version, mine);
 }
 
 static tutti_status fits(struct tt_job_page *job, int64_t size, int64_t me)

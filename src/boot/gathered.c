@@ -32,7 +32,7 @@ struct packet_head {
     uint64_t magic;
     uint64_t bytes; /* the bytes of all values that the rank publishes in this fence */
     int32_t rank, size;
-    char version[24];
+    char version[TT_VERSION];
     char why[WHY]; /* why the rank cannot go on; "": it can */
 };
 
@@ -166,6 +166,7 @@ static struct packet_head head_of(int rank)
 /* Returns a text that says what is wrong with the packet of a rank; NULL: nothing is wrong. */
 static const char *refuse_packet(int rank, char *text, size_t n)
 {
+    char mine[TT_VERSION];
     const struct packet_head head = head_of(rank);
     if (head.magic == MAGIC && head.why[0])
         snprintf(text, n, "%s", head.why);
@@ -177,9 +178,9 @@ static const char *refuse_packet(int rank, char *text, size_t n)
     else if (head.size != me.gather.size)
         snprintf(text, n, "rank %d called tutti_init_with for %d ranks, rank %d for %d", rank,
                  (int)head.size, me.gather.rank, me.gather.size);
-    else if (strcmp(head.version, tutti_version()) != 0)
+    else if (strcmp(head.version, tt_version(mine)) != 0)
         snprintf(text, n, "rank %d is linked to version %s, rank %d to %s", rank, head.version,
-                 me.gather.rank, tutti_version());
+                 me.gather.rank, mine);
     else
         return NULL;
     return text;
@@ -190,7 +191,7 @@ static int call(uint64_t bytes, const uint8_t *values, size_t n, const char *why
     uint8_t packet[PACKET] = {0};
     struct packet_head head = {
         .magic = MAGIC, .bytes = bytes, .rank = me.gather.rank, .size = me.gather.size};
-    snprintf(head.version, sizeof head.version, "%s", tutti_version());
+    tt_version(head.version);
     snprintf(head.why, sizeof head.why, "%s", why);
     memcpy(packet, &head, sizeof head);
     if (n) memcpy(packet + sizeof head, values, n);

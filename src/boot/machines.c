@@ -349,7 +349,7 @@ static void send_error(struct machines_member *m, tutti_status status)
     struct tt_terms terms = {.status = (int32_t)status, .cores = 1, .online = 1, .ranks = 1};
     if (!tt_directory()->at_once) refuse_fence(m, status);
     if (m->agreed || m->nodes < 2 || !tt_directory()->at_once) return;
-    snprintf(terms.version, sizeof terms.version, "%s", tutti_version());
+    tt_version(terms.version);
     snprintf(terms.why, sizeof terms.why, "rank %d cannot go on: %.120s", m->rank,
              tutti_status_text(status));
     (void)exchange(m, NULL, &terms);
@@ -430,7 +430,7 @@ static struct tt_terms terms_of(const struct tt_fabric *f, tutti_status here)
                          .ranks = f->job->arenas};
     tt_inboxes_describe(&t);
     t.addresses = (uint8_t)tt_host_addresses(t.address);
-    snprintf(t.version, sizeof t.version, "%s", tutti_version());
+    tt_version(t.version);
     t.machine = f->machine;
     t.wisdom = f->wisdom;
     if (here == TUTTI_OK) tt_common_warnings(f->job, f->common, &t.warnings);

@@ -350,7 +350,7 @@ struct tt_taking tt_cost_take(const char *block);
 struct tt_cost tt_cost_end(char *block, struct tt_taking taking);
 /* Measures between two threads of this process, for a job that has no other processes, and returns
  * `times` of struct tt_cost: how much longer reading takes than moving the bytes through windows.
- * */
+ * Measures only in the first call; later ones return the same value. One thread at a time. */
 int tt_cost_alone(void);
 /* Returns the TT_ACCESSES that this process has to the memory of a rank of its job. Tries them on
  * the rank's probe word. */

@@ -112,7 +112,7 @@ static void fill_page(const struct tt_segment *s, int size, bool threads, const 
     job->common_at = common_at(size);
     job->common_bytes = common_bytes(size);
     place_ranks(job, w);
-    snprintf(job->version, sizeof job->version, "%s", tutti_version());
+    tt_version(job->version);
     job->magic = TT_JOB_MAGIC;
 }
 
@@ -198,7 +198,8 @@ tutti_status tt_segment_check(const struct tt_job_page *job, int64_t bytes)
         job->common_bytes != common_bytes(job->size) || bytes < job->page_bytes ||
         bytes > job->whole_bytes ||
         job->whole_bytes < grants_at(job->size) + job->arenas * RANK_LEAST)
-        return tt_fail(TUTTI_ERR_BOOT, "the job's memory does not have the layout of version %s",
+        return tt_fail(TUTTI_ERR_BOOT,
+                       "the job's memory does not have the layout of version %s of the library",
                        tutti_version());
     return TUTTI_OK;
 }

@@ -138,8 +138,8 @@ struct tt_job_rank {
     /* the address, in the rank's process, of a word with the value TT_JOB_MAGIC, by which other
      * ranks try whether they can read and write its memory */
     _Atomic uint64_t probe;
-    char version[24];       /* version of the library in the rank's process */
-    char host[TT_JOB_HOST]; /* the host's name; empty if the job is on one node */
+    char version[TT_VERSION]; /* version of the library in the rank's process */
+    char host[TT_JOB_HOST];   /* the host's name; empty if the job is on one node */
 };
 
 /* The record of one rank in one client. Before the rank joins, it stores the offset of its block of
@@ -245,9 +245,9 @@ struct tt_common {
  * in the `sleeping` of its wake word (tt_wait_valid). */
 struct tt_job_page {
     uint64_t magic;
-    char version[24]; /* version of the library that made the job */
-    int32_t size;     /* ranks of the job */
-    int32_t threads;  /* 1: the ranks are threads of one process; else 0 */
+    char version[TT_VERSION]; /* version of the library that made the job */
+    int32_t size;             /* ranks of the job */
+    int32_t threads;          /* 1: the ranks are threads of one process; else 0 */
     /* The ranks are threads of several processes, and the job was made inside another job
      * (tutti_team_threads), so no launcher watches the processes for this job. */
     int32_t nested;

@@ -31,10 +31,11 @@ static void end_texts(struct tt_job_page *page)
 
 static tutti_status check_version(struct tt_job_page *head, int64_t bytes)
 {
+    char mine[TT_VERSION];
     head->version[sizeof head->version - 1] = '\0';
-    if (head->magic == TT_JOB_MAGIC && strcmp(head->version, tutti_version()) != 0)
+    if (head->magic == TT_JOB_MAGIC && strcmp(head->version, tt_version(mine)) != 0)
         return tt_fail(TUTTI_ERR_VERSION, "it is of version %s of the library, this is %s",
-                       head->version, tutti_version());
+                       head->version, mine);
     return tt_segment_check(head, bytes);
 }
 

@@ -296,6 +296,7 @@ rm traced/rank-[12].json
 wrong 'traced/rank-0.json:1:1: .*a trace: an array of events' --trace traced
 wrong 'No such file' --trace nowhere
 wrong 'there is no such file or folder; as a problem it is' ./nowhere
+wrong 'there is no such file or folder; as a problem it is' runz
 echo 'not a trace' >letter
 wrong 'this is no trace, which is a folder, or a file that ends in .json or .part' ./letter
 wrong 'which problem'

@@ -67,7 +67,7 @@ for problem in alltoallv/u8/4K allgatherv/u8/4K gatherv/u8/4K scatterv/u8/4K red
 done
 for problem in allgatherv/u8/4K reduce_scatter/f64/sum/4K; do
     expect 0 env TUTTI_CHOICE=estimate tutti explain $problem/p4
-    says out 'It has the least predicted time'
+    says out 'it has the least predicted time|The table chooses it'
 done
 expect 0 tutti explain allreduce/f64/sum/64K/p4@nodes:2,2
 says out 'the model does not say what messages between nodes cost: run tutti calibrate --network'
@@ -87,7 +87,7 @@ assert all("wire" in row["spent_us"] for row in rows)' || fail 'not all times ar
 expect 0 env TUTTI_NODES=1,1 tutti explain barrier/p2
 says out 'dissemination +1[0-9]\.[0-9]+ .*wire [0-9]'
 expect 0 env TUTTI_CHOICE=estimate tutti explain allreduce/f64/sum/64K/p4@nodes:2,2
-says out 'It has the least predicted time'
+says out 'it has the least predicted time|The table chooses it'
 expect 0 tutti draw allreduce/f64/sum/8/p4@nodes:2,2 --what costs -o costs.svg
 grep -q 'allreduce on 4 ranks of 2 nodes<' costs.svg || fail 'the picture does not name the nodes'
 unset TUTTI_MACHINE
@@ -235,7 +235,7 @@ under=()
 begins TUTTI_CHOICE=estimate TUTTI_MACHINE="$work/cheap"
 agrees
 expect 0 tutti explain --job "$job" allreduce/f64/sum/8
-says out 'It has the least predicted time'
+says out 'it has the least predicted time|The table chooses it'
 says out '^Model: that of the job$'
 ends
 begins TUTTI_CHOICE=measure TUTTI_MACHINE="$work/cheap"

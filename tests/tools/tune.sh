@@ -24,7 +24,7 @@ expect 0 tutti explain bcast/u8/40000/p2
 says out 'It was measured to be the fastest on 20'
 says out 'bcast/u8/64K/p2 was measured on 20'
 expect 0 env TUTTI_WISDOM=0 tutti explain bcast/u8/64K/p2
-says out 'first algorithm in the table'
+says out 'first algorithm that fits and applies in the table'
 says out 'No wisdom for it: TUTTI_WISDOM=0'
 expect 0 tutti info
 says out 'wisdom +3 lines, of which 3 fit:'
