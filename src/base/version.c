@@ -4,9 +4,8 @@
  */
 #include "base/base.h"
 
+#include <library-build.h>
 #include <stdio.h>
-
-#include "library-build.h"
 
 const char *tutti_version(void)
 {
