@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Gives the library the plan of a rank from a plan file, after it has proven the schedule for the
- * call. All ranks of a team ask with the same arguments, except for their rank. So all ranks get
- * the same answer if their files have the same contents.
+ * call. All ranks of a team ask with the same arguments, except for their rank, and except that
+ * only the root knows whether it calls in place. So if their files have the same contents, all
+ * ranks get the same answer, or the root gets another one, and then the call fails on all ranks.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,10 @@
 struct served {
     const struct tt_lab_request *request;
     struct tt_plan_file file;
+    /* The call as it is known to this rank. In a collective in which only the root may call in
+     * place, the root alone knows whether it does. Other ranks prove the schedule for a root that
+     * does not. */
+    struct tt_call call;
     struct tt_plan **plans;
     struct tt_call *calls;
     int p;
@@ -21,25 +26,27 @@ struct served {
 
 const char *tutti_lab_version(void)
 {
-    return TUTTI_VERSION;
+    static char text[TT_VERSION];
+    return tt_version(text);
 }
 
-/* Sets the calls of all ranks. roots_place: in a collective in which only the root may call in
- * place, the root does so. The other ranks do not know whether it does, so the schedule is proven
- * once with roots_place and once without. */
-static void set_calls(struct served *s, bool roots_place)
+static void set_calls(struct served *s)
 {
+    bool roots = tt_coll_is_roots(s->request->call->coll);
+    s->call = *s->request->call;
+    if (roots) s->call.in_place &= s->request->me == s->call.root;
     for (int r = 0; r < s->p; r++) {
-        s->calls[r] = *s->request->call;
-        if (tt_coll_is_roots(s->calls[r].coll))
-            s->calls[r].in_place = roots_place && r == s->calls[r].root;
+        s->calls[r] = s->call;
+        if (roots) s->calls[r].in_place &= r == s->call.root;
     }
 }
 
 /* Proves that the schedule is right, also if ranks start a second execution of it before the first
  * one has ended. */
-static tutti_status prove(struct served *s, struct tt_prover *prover, const char *how)
+static tutti_status prove(struct served *s, struct tt_prover *prover)
 {
+    const char *how =
+        tt_coll_is_roots(s->call.coll) && s->call.in_place ? " for a root that calls in place" : "";
     struct tt_proof proof = {.fault = TT_FAULT_NONE};
     struct tt_proof_execution twice[2];
     for (int i = 0; i < 2; i++)
@@ -54,15 +61,9 @@ static tutti_status prove(struct served *s, struct tt_prover *prover, const char
 
 static tutti_status prove_all(struct served *s)
 {
-    bool roots = tt_coll_is_roots(s->request->call->coll);
     struct tt_prover *prover = tt_prover_new();
     if (!prover) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a prover");
-    set_calls(s, false);
-    tutti_status status = prove(s, prover, "");
-    if (roots && status == TUTTI_OK) {
-        set_calls(s, true);
-        status = prove(s, prover, " for a root that calls in place");
-    }
+    tutti_status status = prove(s, prover);
     tt_prover_free(prover);
     return status;
 }
@@ -73,7 +74,8 @@ static tutti_status parse(struct served *s)
     s->calls = tt_calloc((size_t)s->p, sizeof *s->calls);
     if (!s->plans || !s->calls)
         return tt_fail(TUTTI_ERR_MEMORY, "no memory for the plans of %d ranks", s->p);
-    if (!tt_plan_file_plans(&s->file, s->request->call, s->p, s->plans)) return TUTTI_ERR_ARG;
+    set_calls(s);
+    if (!tt_plan_file_plans(&s->file, &s->call, s->p, s->plans)) return TUTTI_ERR_ARG;
     return prove_all(s);
 }
 

@@ -85,6 +85,8 @@ static void variables(struct tt_parser *to)
     tt_parse_variable(to, "sz", call->sz);
     if (!tt_call_counts(call)) tt_parse_variable(to, "bytes", tt_call_bytes(call));
     if (tt_coll_has_root(call->coll)) tt_parse_variable(to, "root", call->root);
+    bool may = !tt_coll_is_roots(call->coll) || to->me == call->root;
+    tt_parse_variable(to, "inplace", call->in_place && may);
 }
 
 static uint32_t opens(struct tt_parser *to)

@@ -37,6 +37,7 @@ static void path_beside(char *path, size_t n)
 static void load(void)
 {
     char beside[4096];
+    char mine[TT_VERSION];
     const char *(*version)(void);
     void *plan;
     if (lab.plan) return;
@@ -53,10 +54,10 @@ static void load(void)
     }
     *(void **)&version = dlsym(library, "tutti_lab_version");
     plan = dlsym(library, "tutti_lab_plan");
-    if (version && plan && strcmp(version(), TUTTI_VERSION) == 0)
+    if (version && plan && strcmp(version(), tt_version(mine)) == 0)
         *(void **)&lab.plan = plan;
     else
-        snprintf(lab.why, sizeof lab.why, "%s is not of version %s of Tutti", LAB, TUTTI_VERSION);
+        snprintf(lab.why, sizeof lab.why, "%s is not of version %s of Tutti", LAB, mine);
 }
 
 /* Whether the collective takes plan files: not allgatherv, and not the collectives in which a rank
@@ -86,8 +87,8 @@ tutti_status tt_plan_from_file(const char *path, size_t n, const struct tt_call 
     const char *coll = tt_coll_name(call->coll);
     if (!takes_files(call->coll))
         return tt_fail(TUTTI_ERR_UNSUPPORTED,
-                       "TUTTI_ALGORITHM=%s=@%s: %s cannot run a plan file, because each rank knows "
-                       "only its own counts and so none can prove it",
+                       "TUTTI_ALGORITHM=%s=@%s: plan files cannot be used for %s and the other "
+                       "collectives with a count for each rank, except reduce_scatter",
                        coll, name, coll);
     const char *unfit = refuse_path(name);
     if (unfit)

@@ -4,13 +4,15 @@
  * arguments name, says whether the results are right, and then calls a barrier.
  *
  *     plan-file N [init] [place] [again] [reduce]
+ *     plan-file 1 scatter [place]
  *     plan-file 1 late
  *     plan-file 1 ahead FILE
  *
  * The first form calls an allreduce of N numbers, or with `reduce` a reduce: with `init` by a
  * persistent request, with `place` in place, and with `again` 100 times. The second form calls a
- * bcast of one number, for which rank 1 is late. The third form calls a bcast of one number and a
- * scatter. When rank 0 has begun both and made the file, rank 1 begins the bcast only.
+ * scatter of one number to each rank from rank 1, which with `place` calls in place. The third form
+ * calls a bcast of one number, for which rank 1 is late. The fourth form calls a bcast of one
+ * number and a scatter. When rank 0 has begun both and made the file, rank 1 begins the bcast only.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -68,6 +70,18 @@ static bool has(char **argv, const char *word)
 {
     while (*argv && strcmp(*argv, word) != 0) argv++;
     return *argv;
+}
+
+static const char *scattered(const struct plan_file_test *t)
+{
+    double pieces[3] = {0.5, 1.5, 2.5}, piece = -1;
+    bool keeps = t->place && t->me == 1;
+    const void *in = keeps ? TUTTI_IN_PLACE : pieces;
+    void *out = keeps ? pieces : &piece;
+    if (tutti_scatter(t->world, in, out, 1, TUTTI_F64, 1) != TUTTI_OK) return tutti_error();
+    for (int r = 0; r < 3; r++)
+        if (pieces[r] != r + 0.5) return "WRONG input";
+    return piece == (keeps ? -1 : t->me + 0.5) ? "right" : "WRONG";
 }
 
 /* Calls a bcast of two ranks in which rank 0 puts the bytes into the window of rank 1 and waits for
@@ -139,7 +153,9 @@ int main(int argc, char **argv)
     t.in = malloc(t.n * sizeof *t.in);
     t.out = malloc(t.n * sizeof *t.out);
     if (!t.in || !t.out) return 1;
-    if (has(argv, "late"))
+    if (has(argv, "scatter"))
+        printf("rank %d: %s\n", t.me, scattered(&t));
+    else if (has(argv, "late"))
         printf("rank %d: %s\n", t.me, put_waits(&t) ? "right" : "WRONG");
     else if (has(argv, "ahead"))
         printf("rank %d: %s\n", t.me, ahead_is_right(&t, argv[argc - 1]) ? "right" : "WRONG");

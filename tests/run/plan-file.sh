@@ -51,6 +51,37 @@ every '^rank [0-2]: the call: right$'
 expect 0 tutti run -n 3 "$program" 5 reduce place
 every '^rank [0-2]: the call: right$'
 unset TUTTI_ALGORITHM
+# A scatter whose root is not rank 0. The plan that is printed copies the root's own piece, so it
+# does not fit a root in place, whose call then fails on all ranks.
+tutti plan scatter/f64/8/p3/root=1 --algorithm linear >scatter.plan
+TUTTI_ALGORITHM=scatter=@scatter.plan expect 0 tutti run -n 3 "$program" 1 scatter
+every '^rank [0-2]: right$'
+TUTTI_ALGORITHM=scatter=@scatter.plan expect 0 tutti run -n 3 --timeout 300 "$program" 1 scatter place
+every '^rank [0-2]: .*(refuted for a root that calls in place|rank 1)'
+cat >both.plan <<'PLAN'
+tutti plan 1
+problem scatter/f64/8/p3/root=1
+plan scatter algorithm both rank r of p type f64
+lane 0
+  if (r == root) {
+    send %0 to (r+1)%p IN[(r+1)%p*bytes] len bytes
+    send %1 to (r+2)%p IN[(r+2)%p*bytes] len bytes
+    if (inplace == 0) {
+      copy OUT[0] <- IN[r*bytes] len bytes
+    }
+    wait %0
+    wait %1
+  }
+  if (r != root) {
+    recv %0 from root OUT[0] len bytes
+    wait %0
+  }
+PLAN
+for words in scatter 'scatter place'; do
+    # shellcheck disable=SC2086
+    TUTTI_ALGORITHM=scatter=@both.plan expect 0 tutti run -n 3 "$program" 1 $words
+    every '^rank [0-2]: right$'
+done
 
 # A put into the window of a rank that has not begun the call.
 cat >late.plan <<'PLAN'
@@ -111,7 +142,7 @@ error() {
 prefix='.*TUTTI_ALGORITHM=allreduce=@'
 error never.plan "${prefix}never.plan: the schedule of the plan file never.plan is refuted: deadlock: execution 0"
 error eight.plan "${prefix}eight.plan: the schedule of the plan file eight.plan is refuted: uninitialised data"
-error typing.plan "${prefix}typing.plan: typing.plan:4:28: expected a length, a number or one of r p sz bytes;"
+error typing.plan "${prefix}typing.plan: typing.plan:4:28: expected a length, a number or one of r p sz bytes inplace;"
 error nowhere.plan "${prefix}nowhere.plan: the plan file nowhere.plan cannot be read: No such file"
 error ring-of-4.plan "${prefix}ring-of-4.plan: "
 
@@ -162,7 +193,7 @@ done
 TUTTI_ALGORITHM=allreduce=@flat.plan expect 0 tutti run -n 1 "$program" 5
 [ "$(lines out 'the call: .*flat.plan')" -eq 0 ] || fail 'a single rank'
 TUTTI_ALGORITHM=alltoallv=@flat.plan expect 1 tutti bench alltoallv/u8/8/p2
-says err 'alltoallv cannot run a plan file, because each rank knows only its own counts'
+says err 'plan files cannot be used for alltoallv and the other collectives with a count for each rank'
 
 # libtutti.so without the laboratory beside it. With a sanitizer, dlopen also searches the program's
 # own folders, where the laboratory is.

@@ -155,7 +155,7 @@ expect 1 tutti sim --plan never.plan
 expect 1 tutti draw --plan never.plan -o never.svg
 for command in check sim draw; do
     expect 2 tutti "$command" --plan typing.plan
-    says err "^tutti $command: typing.plan:5:28: expected a length, a number or one of r p sz bytes; there is no 'byte'"
+    says err "^tutti $command: typing.plan:5:28: expected a length, a number or one of r p sz bytes inplace; there is no 'byte'"
     expect 2 tutti "$command" --plan flat.plan bcast/u8/8/p3
     says err 'flat.plan:3:6: the plan is for the collective allreduce, and the problem has bcast'
     expect 2 tutti "$command" --plan /no/such/file
