@@ -46,6 +46,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "boot/inboxes.h"
 #include "boot/records.h"
 #include "boot/notice.h"
@@ -643,11 +644,10 @@ static void *answer_all(void *arg)
  * it. Returns whether it was started. */
 static bool begin_thread(struct tt_fabric *f)
 {
-    sigset_t every, before;
-    sigfillset(&every);
-    pthread_sigmask(SIG_SETMASK, &every, &before);
+    sigset_t before;
+    tt_signals_block(&before);
     bool begun = pthread_create(&f->watch->answerer, NULL, answer_all, f) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    tt_signals_restore(&before);
     return begun;
 }
 

@@ -37,6 +37,10 @@ for said in 'living: done' 'sum 3' 'left: done'; do
     [ "$(lines out "^$said")" -eq 3 ] || fail "not all say: $said"
 done
 
+# The thread that PMIx starts takes no signal of the program.
+expect 0 start -n 2 "$rank" keep-signal
+[ "$(lines out '^kept USR1$')" -eq 2 ] || fail 'a thread of PMIx took a signal'
+
 # All collectives by all algorithms, as under `tutti run`.
 expect 0 start -n 4 "$TUTTI_BUILD/tests/test-run-conform-threads"
 says out '^4 ranks: [0-9]+ cases$'
