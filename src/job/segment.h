@@ -131,6 +131,9 @@ struct tt_job_rank {
     _Atomic uint32_t clients; /* the number of clients in which the rank has a seat */
     _Atomic int32_t pid;
     _Atomic uint64_t pid_space; /* the PID namespace of `pid`; 0: not known */
+    /* the number in the name of a socket that exists as long as the process (boot/watch.c);
+     * 0: there is none */
+    _Atomic uint64_t socket;
     int32_t arena;
     int32_t process; /* in a nested job: the number of the process to which the thread belongs */
     /* the number of the rank's node; nodes are numbered from 0 in the order of their lowest
