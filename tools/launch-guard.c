@@ -122,6 +122,8 @@ static _Noreturn void become(const struct tt_guard *g, int rank, pid_t guard, co
     /* so the rank does not go on if guard and launcher are killed at the same time */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guard) _exit(TT_LAUNCH_REFUSED);
+    /* not done by the guard, which might replace what the rank itself has recorded by then */
+    tt_segment_set_process(&tt_segment_page(&g->segment)->rank[rank], getpid());
     if (!set_environment(g, rank) || !set_descriptors(g, rank, out))
         give_up(g, rank, OBSTACLE_DESCRIPTORS, errno);
     if (!set_files(g, rank)) give_up(g, rank, OBSTACLE_OUTPUT, errno);
@@ -155,7 +157,6 @@ static bool start_one(struct tt_guard *g, int rank, pid_t guard)
         return false;
     }
     g->rank[rank] = (struct tt_launch_rank){.pid = pid, .running = true};
-    tt_segment_set_process(&tt_segment_page(&g->segment)->rank[rank], pid);
     g->running++;
     tt_assert(tt_guard_valid(g));
     return true;

@@ -195,7 +195,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_threads(int n, tutti_thread_fn *fn
  * Collective over the team. One thread per team. Errors:
  *
  *     ARG          on some rank n < 1 or fn is NULL; no thread was started
- *     UNSUPPORTED  the ranks of the team are on several nodes; no thread was started
+ *     UNSUPPORTED  the ranks of the team are on several nodes or in several PID namespaces; no
+ *                  thread was started
  *     BOOT         a rank cannot open the memory that rank 0 has made (/proc/PID/fd forbids it); no
  *                  thread was started
  *     MISMATCH     the calls on the team do not match (no thread was started), or the failed thread

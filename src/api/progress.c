@@ -10,10 +10,10 @@
  * descriptor also wakes the thread.
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 
 #include "api/api.h"
+#include "base/signals.h"
 #include "boot/watch.h"
 #include "fabric/waiting.h"
 
@@ -237,11 +237,10 @@ static void *helper_main(void *arg)
  * Returns 0 or the error of pthread_create. */
 static int start_thread(struct tt_helper *h)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t before;
+    tt_signals_block(&before);
     int error = pthread_create(&h->thread, NULL, helper_main, h);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    tt_signals_restore(&before);
     return error;
 }
 

@@ -112,9 +112,10 @@ tutti_status tutti_threads(int n, tutti_thread_fn *fn, void *arg)
 
 /* ---- Threads of all processes of a team ---- */
 
-/* The contribution of each process to an allgather: its id and its number of threads. */
+/* The contribution of each process to an allgather: its id and the PID namespace of the id
+ * (tt_segment_proc_space), and its number of threads. */
 struct brought {
-    int64_t pid, threads;
+    int64_t pid, space, threads;
 };
 
 /* The words that rank 0 sends to the other ranks, by an allreduce to which they contribute zeros
@@ -212,11 +213,24 @@ static tutti_status share_memory(tutti_team *team, const struct brought *of, int
     return found;
 }
 
+/* Returns UNSUPPORTED if some process cannot refer to the others by the ids that these have
+ * brought. All processes have the same of[], so all return the same. */
+static tutti_status have_ids(const struct brought *of, int processes)
+{
+    for (int i = 0; processes > 1 && i < processes; i++)
+        if (of[i].space == 0 || of[i].space != of[0].space)
+            return tt_fail(TUTTI_ERR_UNSUPPORTED,
+                           "the processes of the team are in different PID namespaces, or /proc "
+                           "shows the processes of another PID namespace than theirs");
+    return TUTTI_OK;
+}
+
 /* Gets the memory of the new job; *first is the rank of this process' first thread. */
 static tutti_status gather(tutti_team *team, const struct brought *mine, struct brought *of,
                            int *first, struct tt_segment *segment)
 {
     TT_TRY(tt_team_step(team, TT_SIGNATURE_THREADS, TT_COLL_allgather, mine, of, sizeof *mine / 8));
+    TT_TRY(have_ids(of, team->run.map.p));
     int64_t before = 0;
     for (int i = 0; i < team->run.me; i++) before += of[i].threads;
     /* if `before` does not fit in an int, rank 0 refuses to make a job of so many threads */
@@ -230,7 +244,7 @@ static tutti_status prepare(tutti_team *team, int n, tutti_thread_fn *fn, int *f
 {
     TT_LOCKED(team->client->lock, prepare(team, n, fn, first, segment));
     struct tt_wish wish = {.color = 0};
-    struct brought mine = {getpid(), n};
+    struct brought mine = {getpid(), (int64_t)tt_segment_proc_space(), n};
     struct brought *of = tt_calloc((size_t)team->run.map.p, sizeof *of);
     if (n < 1) tt_wish_refuse(&wish, "n is %d, not at least 1", n);
     if (!fn) tt_wish_refuse(&wish, "fn is NULL");

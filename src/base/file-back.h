@@ -7,10 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
+
+#include "base/signals.h"
 
 /* Returns whether the process may make a file `end` bytes long (ulimit -f). If not, sets errno to
  * EFBIG: if the process made the file so long, the kernel would send it SIGXFSZ. */
@@ -28,15 +29,14 @@ static inline bool tt_file_may_reach(int64_t end)
  * to try for ever. So the thread blocks its signals meanwhile. */
 static inline bool tt_file_back(int fd, int64_t begin, int64_t bytes)
 {
-    sigset_t all, before;
+    sigset_t before;
     int error;
     if (!tt_file_may_reach(begin + bytes)) return false;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    tt_signals_block(&before);
     do {
         error = posix_fallocate(fd, begin, bytes);
     } while (error == EINTR);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    tt_signals_restore(&before);
     errno = error;
     return error == 0;
 }

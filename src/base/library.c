@@ -8,6 +8,7 @@
 #include <link.h>
 
 #include "base/base.h"
+#include "base/signals.h"
 
 /* Sets *arg to true if the program names a dynamic linker, and so is not linked statically.
  * dl_iterate_phdr calls the function for the program first, and then stops because the function
@@ -20,11 +21,15 @@ static int names_linker(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 1;
 }
 
+/* Blocks signals, because a library may start a thread when it is loaded. */
 void *tt_library_load(const char *name, int flags, const char **why)
 {
     bool dynamic = false;
     dl_iterate_phdr(names_linker, &dynamic);
+    sigset_t before;
+    tt_signals_block(&before);
     void *library = dynamic ? dlopen(name, flags) : NULL;
+    tt_signals_restore(&before);
     if (!library)
         *why = dynamic ? dlerror()
                        : "the program has a static C library, so it cannot load shared libraries";

@@ -41,7 +41,9 @@
 #define AGAIN_NS INT64_C(2000000)
 #define PAUSE_MOST_NS INT64_C(500000000)
 
-static uint64_t probe_word = TT_JOB_MAGIC;
+/* The word that other ranks read and write to find out whether they can access the memory of this
+ * process; 0: no rank of this process has published it. */
+static _Atomic uint64_t probe_word;
 
 static tutti_status setting_in(const char *name, int64_t least, int64_t most, int64_t *value)
 {
@@ -317,10 +319,11 @@ static tutti_status boot_alone(struct tt_seat *seat)
 }
 
 /* Runs in a child process after a fork. Another thread of the parent may have held the lock, so the
- * child initializes the lock again. */
+ * child initializes the lock again. The child needs a probe word of its own if it joins a job. */
 static void in_child(void)
 {
     pthread_mutex_init(&launched.lock, NULL);
+    atomic_store(&probe_word, 0);
     launched.is_child = launched.pid != 0;
 }
 
@@ -591,6 +594,19 @@ static tutti_status all_match(struct tt_fabric *f)
     return TUTTI_OK;
 }
 
+/* Publishes the probe word. Its value is a hash of the stamp and the rank of the first job in which
+ * this process publishes it, so another process, whose pid or address happens to be the same in
+ * another namespace, has another value. */
+static void publish_probe(const struct tt_fabric *f, struct tt_job_rank *me)
+{
+    uint64_t none = 0, hash = TT_HASH_BEGIN;
+    hash = tt_hash(hash, &f->job->stamp, sizeof f->job->stamp);
+    hash = tt_hash(hash, &f->me, sizeof f->me) | 1;
+    atomic_compare_exchange_strong(&probe_word, &none, hash);
+    atomic_store(&me->probe_value, atomic_load(&probe_word));
+    atomic_store(&me->probe, (uint64_t)(uintptr_t)&probe_word);
+}
+
 static tutti_status come(struct tt_fabric *f)
 {
     struct tt_job_rank *me = &f->job->rank[f->me];
@@ -605,7 +621,7 @@ static tutti_status come(struct tt_fabric *f)
     TT_TRY(all_match(f));
     tt_common_publish_cores(f->common);
     tt_segment_set_process(me, getpid());
-    atomic_store(&me->probe, (uint64_t)(uintptr_t)&probe_word);
+    if (!f->mapped) publish_probe(f, me);
     begin_cost(f);
     begin_machine(f);
     if (f->me == 0) share_rankings(f, &f->common->machine);
@@ -620,7 +636,7 @@ static void try_all(struct tt_fabric *f)
     int works = tt_setting_int("TUTTI_CMA") == 0 ? 0 : TT_ACCESSES;
     take_cost(f);
     for (int r = 0; r < f->size && works && !f->mapped; r++)
-        if (tt_fabric_shares(f, r)) works &= tt_cma_works(f->job, r);
+        if (tt_fabric_shares(f, r)) works &= tt_cma_works(f->job, r, f->me);
     atomic_fetch_or(&f->common->forbidden, (uint32_t)(TT_ACCESSES & ~works));
 }
 

@@ -232,24 +232,36 @@ static tutti_status bring_names(struct machines_member *m)
     return TUTTI_OK;
 }
 
-/* Passes the descriptors to the other ranks of the node. The leader records the pid of each of
- * these ranks, because a rank that dies before it has recorded its own pid must be noticed, too. */
+/* Records the pid of a rank that has come for the memory, because a rank that dies before it has
+ * recorded its own pid must be noticed, too. The rank does not have the memory yet, so the leader
+ * cannot replace what the rank has recorded. */
+struct coming {
+    const struct machines_member *m;
+    struct tt_job_page *job;
+};
+
+static void record_process(void *arg, int rank, pid_t pid)
+{
+    const struct coming *c = arg;
+    bool is_here = rank < c->m->size && c->m->node[rank] == c->m->node[c->m->rank];
+    if (is_here && pid > 0) tt_segment_set_process(&c->job->rank[rank], pid);
+}
+
+/* Passes the descriptors to the other ranks of the node. */
 static tutti_status hand_out(struct machines_member *m, struct tt_share *share,
                              const struct tt_segment *segment)
 {
-    struct tt_job_page *job = tt_segment_page(segment);
+    struct coming coming = {m, tt_segment_page(segment)};
     int64_t until = boot_deadline();
     const int fds[TT_SHARE_MOST] = {segment->fd, tt_inboxes_held()};
     TT_TRY(tt_directory()->put(TT_SCOPE_LOCAL, SOCKET_KEY, share->name, strlen(share->name)));
     TT_TRY(bring_names(m));
-    for (int i = 1, rank = 0, n = locals_of(m); i < n; i++) {
-        pid_t pid = 0;
-        tutti_status status = tt_share_give(share, fds, shared_of(m), until, &rank, &pid);
+    for (int i = 1, n = locals_of(m); i < n; i++) {
+        tutti_status status =
+            tt_share_give(share, fds, shared_of(m), until, record_process, &coming);
         if (status != TUTTI_OK)
             return tt_fail(status, "only %d of the %d ranks of this node came within %d s", i, n,
                            boot_timeout());
-        if (rank < m->size && m->node[rank] == m->node[m->rank])
-            tt_segment_set_process(&job->rank[rank], pid);
     }
     return TUTTI_OK;
 }

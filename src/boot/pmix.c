@@ -32,6 +32,8 @@ bool tt_pmix_there(void)
 #include <dlfcn.h>
 #include <pmix.h>
 
+#include "base/signals.h"
+
 enum { MAJOR_LEAST = 3 };
 
 /* ---- The library ---- */
@@ -244,7 +246,10 @@ static tutti_status job_size(int *size)
 static tutti_status open_locked(void)
 {
     TT_TRY(load_locked());
+    sigset_t before;
+    tt_signals_block(&before); /* PMIx starts a thread */
     pmix_status_t status = pmix.Init(&session.me, NULL, 0);
+    tt_signals_restore(&before);
     if (status != PMIX_SUCCESS)
         return tt_fail(TUTTI_ERR_BOOT,
                        "the PMIx server that the environment names cannot be reached (%s); "

@@ -130,14 +130,18 @@ static bool is_greeted(int from, int *rank)
 }
 
 tutti_status tt_share_give(struct tt_share *share, const int *fds, int n, int64_t until_ns,
-                           int *rank, pid_t *pid)
+                           tt_share_fn *comes, void *arg)
 {
+    int rank;
+    pid_t pid;
     while (await_event(share->fd, POLLIN, until_ns)) {
         int to = accept4(share->fd, NULL, NULL, SOCK_CLOEXEC);
         if (to < 0) continue;
-        bool given = is_mine(to, pid) && is_greeted(to, rank) && hand_over(to, fds, n);
+        bool good = is_mine(to, &pid) && is_greeted(to, &rank);
+        if (good) comes(arg, rank, pid);
+        good = good && hand_over(to, fds, n);
         close(to);
-        if (given) return TUTTI_OK;
+        if (good) return TUTTI_OK;
     }
     return tt_fail(TUTTI_ERR_BOOT, "no further rank has asked for the job's memory in time");
 }

@@ -26,12 +26,15 @@ struct tt_share {
 /* Opens a listening socket with a random name. Errors: SYSTEM, LIMIT. */
 tutti_status tt_share_open(struct tt_share *share);
 void tt_share_close(struct tt_share *share);
-/* Passes n descriptors to the next process that connects before until_ns (tt_clock_ns), and returns
- * the rank and the pid of that process. A process of another user, or one that sends no proper
- * greeting, gets nothing, and the function waits for the next process. Errors: BOOT (no process
- * came). */
+/* tt_share_give calls this function when a process has said which rank it is, before that process
+ * gets the descriptors. pid: the process in the PID namespace of this process; 0: it is not known
+ * there. */
+typedef void tt_share_fn(void *arg, int rank, pid_t pid);
+/* Passes n descriptors to the next process that connects before until_ns (tt_clock_ns). A process
+ * of another user, or one that sends no proper greeting, gets nothing, and the function waits for
+ * the next process. Errors: BOOT (no process came). */
 tutti_status tt_share_give(struct tt_share *share, const int *fds, int n, int64_t until_ns,
-                           int *rank, pid_t *pid);
+                           tt_share_fn *comes, void *arg);
 /* Gets exactly `many` descriptors, which are close-on-exec, from the socket with this name, before
  * until_ns (tt_clock_ns). `rank` is this process' rank. Errors: BOOT, LIMIT. */
 tutti_status tt_share_take(const char *name, int rank, int64_t until_ns, int *fds, int many);

@@ -41,11 +41,16 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "boot/inboxes.h"
 #include "boot/records.h"
 #include "boot/notice.h"
@@ -84,7 +89,7 @@ struct peer {
     struct tt_reply *reply;
     struct tt_address_record record;
     /* CONNECTING: the connections that are being made; UP: the connection or the pidfd, or none if
-     * pidfds are not supported */
+     * pidfds are not supported, or the peer is in another PID namespace */
     int fds[TT_RECORD_ADDRESSES], n;
     struct peer *next; /* the next peer in `active` */
 };
@@ -105,6 +110,48 @@ struct tt_watch {
     bool *notifying; /* by rank: a notice about the rank is being sent */
     struct peer *_Atomic peer[];
 };
+
+/* ---- A process of this host in another PID namespace ----
+ *
+ * Other ranks of the node cannot refer to such a process by its pid. So each process binds a
+ * datagram socket to an abstract name, publishes the random number in this name, and keeps the
+ * socket until it ends. Such names are valid in one network namespace, but ranks that share memory
+ * are in one (share.h). A process that tries to connect a socket of its own to the name gets the
+ * error ECONNREFUSED if the socket does not exist any more. The kernel answers, even if the process
+ * computes for hours, and the attempt leaves nothing in the socket. */
+
+static socklen_t address_of(uint64_t number, struct sockaddr_un *address)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    /* the 0 before the name makes it abstract */
+    int n = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "tutti-rank-%016llx",
+                     (unsigned long long)number);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+/* Makes the socket, and draws its number. Returns its descriptor; -1: there is none, and ranks in
+ * other PID namespaces cannot see the end of this process. */
+static int make_socket(uint64_t *number)
+{
+    struct sockaddr_un address;
+    if (getrandom(number, sizeof *number, 0) != sizeof *number || *number == 0) return -1;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    socklen_t n = address_of(*number, &address);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, n) == 0) return fd;
+    close(fd);
+    return -1;
+}
+
+static bool socket_is_gone(uint64_t number)
+{
+    struct sockaddr_un address;
+    socklen_t n = address_of(number, &address);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return false;
+    bool refused = connect(fd, (struct sockaddr *)&address, n) != 0 && errno == ECONNREFUSED;
+    close(fd);
+    return refused;
+}
 
 /* ---- One rank that is watched ---- */
 
@@ -249,11 +296,18 @@ static bool is_here(const struct tt_fabric *f, const struct peer *p)
     return tt_fabric_shares(f, p->rank);
 }
 
+static pid_t pid_of(const struct tt_fabric *f, const struct peer *p)
+{
+    return tt_segment_pid(&f->job->rank[p->rank], &f->job->rank[f->me]);
+}
+
 static bool process_ended(const struct tt_fabric *f, const struct peer *p)
 {
     struct pollfd poll_one = {.fd = p->fds[0], .events = POLLIN};
     if (p->n > 0) return poll(&poll_one, 1, 0) > 0;
-    return kill(atomic_load(&f->job->rank[p->rank].pid), 0) != 0 && errno == ESRCH;
+    pid_t pid = pid_of(f, p);
+    if (pid > 0) return kill(pid, 0) != 0 && errno == ESRCH;
+    return socket_is_gone(atomic_load(&f->job->rank[p->rank].socket));
 }
 
 /* Checks whether the process of a rank on this host has ended. If so, marks the rank as failed at
@@ -369,13 +423,13 @@ void tt_watch_look(struct tt_fabric *f)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Begins to watch a process of this host. Returns false if the process has not published its pid;
- * the caller tries again later. */
+/* Begins to watch a process of this host, by its pid if this rank can refer to it, else by its
+ * socket. Returns false if the process has published neither; the caller tries again later. */
 static bool watch_process(struct tt_fabric *f, struct peer *p)
 {
-    pid_t pid = atomic_load(&f->job->rank[p->rank].pid);
-    if (pid <= 0) return false;
-    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    pid_t pid = pid_of(f, p);
+    if (pid <= 0 && !atomic_load(&f->job->rank[p->rank].socket)) return false;
+    int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
     if (fd >= 0) p->fds[p->n++] = fd;
     p->state = UP;
     return true;
@@ -547,8 +601,11 @@ void tt_watch_leave(struct tt_fabric *f)
 static struct {
     pthread_mutex_t lock;
     struct tt_watch *first;
-    struct tt_watched_port process; /* open from the first watch to the end of the process */
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .process = {.fd = -1}};
+    /* both open from the first watch to the end of the process; socket: -1: it is not open */
+    struct tt_watched_port process;
+    int socket;
+    uint64_t socket_number;
+} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .process = {.fd = -1}, .socket = -1};
 
 static void before_fork(void)
 {
@@ -566,6 +623,8 @@ static void after_fork(void)
 static void in_child(void)
 {
     tt_watched_port_forget(&all.process);
+    if (all.socket >= 0) close(all.socket);
+    all.socket = -1;
     for (struct tt_watch *w = all.first; w; w = w->next) {
         tt_watched_port_forget(&w->port);
         for (int r = 0; r < w->size; r++) {
@@ -643,11 +702,10 @@ static void *answer_all(void *arg)
  * it. Returns whether it was started. */
 static bool begin_thread(struct tt_fabric *f)
 {
-    sigset_t every, before;
-    sigfillset(&every);
-    pthread_sigmask(SIG_SETMASK, &every, &before);
+    sigset_t before;
+    tt_signals_block(&before);
     bool begun = pthread_create(&f->watch->answerer, NULL, answer_all, f) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    tt_signals_restore(&before);
     return begun;
 }
 
@@ -690,6 +748,15 @@ uint16_t tt_watch_process_port(void)
     return port;
 }
 
+/* Publishes the socket by which ranks in other PID namespaces watch this process. */
+static void publish_socket(struct tt_job_rank *me)
+{
+    pthread_mutex_lock(&all.lock);
+    if (all.socket < 0) all.socket = make_socket(&all.socket_number);
+    if (all.socket >= 0) atomic_store(&me->socket, all.socket_number);
+    pthread_mutex_unlock(&all.lock);
+}
+
 static tutti_status listen_for_others(struct tt_watch *w)
 {
     TT_TRY(listen_for_process());
@@ -712,6 +779,8 @@ tutti_status tt_watch_open(struct tt_fabric *f)
         tt_free(w);
         return status;
     }
+    /* the processes of a nested job are in one PID namespace (tutti_team_threads) */
+    if (!f->job->nested) publish_socket(&f->job->rank[f->me]);
     pthread_mutex_init(&w->lock, NULL);
     w->size = f->size;
     enlist(w);

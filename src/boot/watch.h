@@ -2,7 +2,8 @@
  *
  * Finds out that a rank has died or left, in jobs in which no launcher of Tutti does so.
  *
- *   on this host      its process, by a pidfd, which becomes readable when it has ended
+ *   on this host      its process, by a pidfd, which becomes readable when it has ended; or, if it
+ *                     is in another PID namespace, by a socket that exists until it has ended
  *   on another host   a TCP connection to its process that carries no data. The kernel of its host
  *                     answers for the process, even if it computes for hours: if the process dies,
  *                     the connection is reset; if the rank leaves properly, the connection is

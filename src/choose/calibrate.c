@@ -19,7 +19,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -29,6 +28,7 @@
 #endif
 
 #include "base/settings.h"
+#include "base/signals.h"
 #include "job/wait.h"
 #include "type/type.h"
 
@@ -482,11 +482,10 @@ static struct brief *open_brief(size_t *bytes)
  * threads. */
 static bool start_helper(struct brief *b)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t before;
+    tt_signals_block(&before);
     bool starts = pthread_create(&b->helper, NULL, help, b) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    tt_signals_restore(&before);
     return starts;
 }
 

@@ -29,6 +29,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "fabric/fabric.h"
 
 enum {
@@ -197,13 +198,24 @@ static void *take_elsewhere(void *arg)
     return NULL;
 }
 
+/* Starts the thread with all signals blocked, so that signals of the process go to other threads.
+ * Returns whether it was started. */
+static bool begin_taking(pthread_t *thread, struct taker *t)
+{
+    sigset_t before;
+    tt_signals_block(&before);
+    bool begun = pthread_create(thread, NULL, take_elsewhere, t) == 0;
+    tt_signals_restore(&before);
+    return begun;
+}
+
 static int measure_alone(void)
 {
     pthread_t thread;
     char *block = tt_alloc_lines(TT_COST_BYTES);
     struct taker t = {.block = block, .not_here = sched_getcpu()};
     if (block) tt_cost_begin(block);
-    if (block && pthread_create(&thread, NULL, take_elsewhere, &t) == 0) pthread_join(thread, NULL);
+    if (block && begin_taking(&thread, &t)) pthread_join(thread, NULL);
     struct tt_cost cost = tt_cost_end(block, t.taking);
     tt_free(block);
     return cost.times;

@@ -352,9 +352,9 @@ struct tt_cost tt_cost_end(char *block, struct tt_taking taking);
  * `times` of struct tt_cost: how much longer reading takes than moving the bytes through windows.
  * Measures only in the first call; later ones return the same value. One thread at a time. */
 int tt_cost_alone(void);
-/* Returns the TT_ACCESSES that this process has to the memory of a rank of its job. Tries them on
- * the rank's probe word. */
-int tt_cma_works(const struct tt_job_page *job, int rank);
+/* Returns the TT_ACCESSES that this process, which is rank `me`, has to the memory of a rank of its
+ * job. Tries them on the rank's probe word. */
+int tt_cma_works(const struct tt_job_page *job, int rank, int me);
 /* Returns a text that says what forbids this access on this host; NULL: nothing known. */
 const char *tt_cma_forbidden(enum tt_access access);
 

@@ -56,26 +56,35 @@ static tutti_status bad_address(int rank, char *here, bool written, uint64_t the
                    (long long)len, (unsigned long long)there, written ? "read" : "written");
 }
 
-/* Reads or writes the rank's probe word, which is there as long as the rank's process has memory.
- * The word keeps its value. Returns whether the access worked. */
-static bool moves_word(const struct tt_job_rank *r, enum tt_access access)
+/* Returns the pid by which rank `me` can reach the process of a rank; 0: there is none. */
+static pid_t pid_of(const struct tt_job_page *job, int rank, int me)
+{
+    return tt_segment_pid(&job->rank[rank], &job->rank[me]);
+}
+
+/* Reads the rank's probe word, or writes its value to it, which the word has already. The word is
+ * there as long as the rank's process has memory. Returns whether the kernel did so. */
+static bool moves_word(const struct tt_job_page *job, int rank, int me, enum tt_access access,
+                       uint64_t *word)
 {
     cma_fn *fn = access == TT_READS ? process_vm_readv : process_vm_writev;
-    uint64_t word = access == TT_READS ? 0 : TT_JOB_MAGIC;
-    struct iovec mine = {&word, sizeof word};
-    struct iovec its = {(void *)(uintptr_t)atomic_load(&r->probe), sizeof word};
-    return fn(atomic_load(&r->pid), &mine, 1, &its, 1, 0) == sizeof word && word == TT_JOB_MAGIC;
+    struct iovec mine = {word, sizeof *word};
+    struct iovec its = {(void *)(uintptr_t)atomic_load(&job->rank[rank].probe), sizeof *word};
+    pid_t pid = pid_of(job, rank, me);
+    return pid > 0 && fn(pid, &mine, 1, &its, 1, 0) == sizeof *word;
 }
 
 /* Whether the process has given up its memory, as it does before the kernel closes its files.
  * process_vm_readv and process_vm_writev cannot show this, because a filter may make them fail as
  * if the process had ended. The kernel shows the sizes of a process to every user, and all of them
- * are 0 without memory. If /proc does not show the process, it counts as ended. */
+ * are 0 without memory. If /proc does not show the process, it counts as ended. If /proc shows the
+ * numbers of another PID namespace, the process counts as ended when it is gone. */
 static bool has_ended(pid_t pid)
 {
     char path[32];
     unsigned long pages = 0;
     if (kill(pid, 0) != 0 && errno == ESRCH) return true;
+    if (tt_segment_proc_space() == 0) return false;
     snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
     FILE *file = fopen(path, "re");
     bool has_memory = file && fscanf(file, "%lu", &pages) == 1 && pages > 0;
@@ -89,12 +98,14 @@ static bool has_ended(pid_t pid)
  * returned one of the four, the function accesses the rank's probe word, which is surely there. If
  * this fails as well although the process has not ended, it was a filter. If the process has ended,
  * the error becomes ESRCH, whatever the filter returned. */
-static bool is_refusal(const struct tt_job_rank *r, enum tt_access access, ssize_t n, int *error)
+static bool is_refusal(const struct tt_fabric *f, int rank, enum tt_access access, ssize_t n,
+                       int *error)
 {
     if (n == 0) return true;
     if (*error != EFAULT && *error != ESRCH && *error != ENOMEM && *error != EINTR) return true;
-    if (moves_word(r, access)) return false;
-    if (!has_ended(atomic_load(&r->pid))) return true;
+    uint64_t word = atomic_load(&f->job->rank[rank].probe_value);
+    if (moves_word(f->job, rank, f->me, access, &word)) return false;
+    if (!has_ended(pid_of(f->job, rank, f->me))) return true;
     *error = ESRCH;
     return false;
 }
@@ -111,17 +122,17 @@ static tutti_status refused(struct tt_fabric *f, int rank, enum tt_access access
 /* Waits until the launcher's guard (the parent of the ranks) has recorded how the rank ended, since
  * the kernel knows that a process is gone before the guard does. A process stays in the process
  * table until the guard has collected it, which may take long on a busy machine. The guard records
- * the end soon after that. */
+ * the end soon after that. If this rank cannot see the process, it waits as if the guard had just
+ * collected it. */
 void tt_fabric_await_record(const struct tt_fabric *f, int rank)
 {
     enum { MOST_MS = 10000, SHORT_MS = 1000 };
-    const struct tt_job_rank *r = &f->job->rank[rank];
     const struct timespec pause = {.tv_nsec = 1000000};
-    pid_t pid = atomic_load(&r->pid);
-    if (f->watch || pid <= 0) return;
+    pid_t pid = pid_of(f->job, rank, f->me);
+    if (f->watch) return;
     for (int ms = 0, none_due = 0; ms < MOST_MS && none_due < SHORT_MS; ms++) {
         if (tt_common_state(f->job, f->common, rank) >= TT_RANK_LEFT) return;
-        none_due += kill(pid, 0) != 0 || !has_ended(pid);
+        none_due += pid <= 0 || kill(pid, 0) != 0 || !has_ended(pid);
         nanosleep(&pause, NULL);
     }
 }
@@ -156,7 +167,8 @@ static tutti_status lost(struct tt_fabric *f, int rank, int64_t len, uint64_t th
 }
 
 /* Reads or writes memory of another rank, by as many calls as necessary: the kernel moves at most
- * MAX_RW_COUNT bytes per call, and fewer if a page is missing. */
+ * MAX_RW_COUNT bytes per call, and fewer if a page is missing. This rank may do so only if it has
+ * reached the probe word by the rank's pid, so the pid leads to the rank's process. */
 static tutti_status move(struct tt_fabric *f, enum tt_access access, int rank, char *here,
                          tt_address there, int64_t len)
 {
@@ -169,8 +181,7 @@ static tutti_status move(struct tt_fabric *f, enum tt_access access, int rank, c
         ssize_t n = fn(pid, &mine, 1, &its, 1, 0);
         if (n <= 0) {
             int error = n < 0 ? errno : 0;
-            if (is_refusal(&f->job->rank[rank], access, n, &error))
-                return refused(f, rank, access, error);
+            if (is_refusal(f, rank, access, n, &error)) return refused(f, rank, access, error);
             if (error == EINTR) continue;
             if (error == EFAULT &&
                 (!is_gone(f, rank) || !tt_fabric_is_memory(here, len, access == TT_READS)))
@@ -202,11 +213,15 @@ const struct tt_fabric_ops tt_fabric_shm = {
     .name = "shm", .read = read_there, .write = write_there};
 
 /* Tries to read and to write the rank's probe word. The write stores the value that the word has
- * already, so several peers may probe at the same time. */
-int tt_cma_works(const struct tt_job_page *job, int rank)
+ * already, so several peers may probe at the same time. If the word that was read has another value
+ * than the rank has published, the pid leads to another process. */
+int tt_cma_works(const struct tt_job_page *job, int rank, int me)
 {
-    const struct tt_job_rank *r = &job->rank[rank];
-    return (moves_word(r, TT_READS) ? TT_READS : 0) | (moves_word(r, TT_WRITES) ? TT_WRITES : 0);
+    uint64_t value = atomic_load(&job->rank[rank].probe_value), word = ~value;
+    bool reads = moves_word(job, rank, me, TT_READS, &word);
+    if (reads && word != value) return 0;
+    bool writes = moves_word(job, rank, me, TT_WRITES, &value);
+    return (reads ? TT_READS : 0) | (writes ? TT_WRITES : 0);
 }
 
 /* Returns Yama's ptrace_scope if it is so high (2 or more) that a rank without the capability

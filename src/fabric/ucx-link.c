@@ -8,6 +8,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "base/signals.h"
+
 /* ---- Operations ---- */
 
 /* The operations on a link: packets, gets and puts.
@@ -565,8 +567,11 @@ static tutti_status create_worker(struct tt_port *port)
     ucp_worker_params_t params = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
                                   .thread_mode = UCS_THREAD_MODE_SERIALIZED};
     TT_TRY(tt_ucx_room("creating a worker"));
+    sigset_t before;
     pthread_mutex_lock(&tt_ucx_environment);
+    tt_signals_block(&before); /* UCX may start a thread */
     ucs_status_t status = tt_ucx.ucp_worker_create(port->wire->context, &params, &port->worker);
+    tt_signals_restore(&before);
     pthread_mutex_unlock(&tt_ucx_environment);
     if (status != UCS_OK) return tt_ucx_fail(status, "creating a worker");
     tutti_status checked = check_worker(port);

@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/signals.h"
+
 pthread_mutex_t tt_ucx_environment = PTHREAD_MUTEX_INITIALIZER;
 
 /* The TCP_USER_TIMEOUT that this file sets for each socket of UCX, in milliseconds: 24 days. */
@@ -418,8 +420,11 @@ static tutti_status create(struct tt_wire *wire, ucp_config_t *config)
                                        (wire->reaches ? UCP_FEATURE_RMA : 0),
                            .mt_workers_shared = 1,
                            .name = "tutti"};
+    sigset_t before;
+    tt_signals_block(&before); /* UCX may start a thread */
     ucs_status_t status =
         tt_ucx.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &wire->context);
+    tt_signals_restore(&before);
     if (status == UCS_OK) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_UNSUPPORTED,
                    "UCX does not start (%s): look at UCX_TLS and UCX_NET_DEVICES if they are set, "

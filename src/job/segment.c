@@ -266,19 +266,37 @@ void tt_segment_unmap(struct tt_segment *s)
     s->base = NULL;
 }
 
-uint64_t tt_segment_pid_space(void)
+/* Returns a number that identifies the PID namespace of this process on this machine; 0: not
+ * known. */
+static uint64_t pid_space(void)
 {
     struct stat is;
     return stat("/proc/self/ns/pid", &is) == 0 ? (uint64_t)is.st_ino : 0;
 }
 
+/* /proc shows several numbers (NSpid) for a process whose namespace is below the namespace of
+ * /proc. */
+uint64_t tt_segment_proc_space(void)
+{
+    char line[512];
+    int here, below, numbers = 1;
+    FILE *file = fopen("/proc/self/status", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (strncmp(line, "NSpid:", 6) == 0) numbers = sscanf(line, "NSpid: %d %d", &here, &below);
+    if (file) fclose(file);
+    return numbers == 1 ? pid_space() : 0;
+}
+
 /* Records the pid of a rank, and the PID namespace of this process as that of the pid. A process in
- * a new PID namespace replaces what its launcher has recorded. A reader that reads between the two
- * stores finds the old pid with the new namespace, so it does not take the pid for that of a
- * process in its own namespace. */
+ * a new PID namespace replaces what its launcher has recorded. tt_segment_pid says why the pid is 0
+ * meanwhile. A rank that joins further clients finds its record as it should be, and does not touch
+ * it, since other ranks access its memory by this pid. */
 void tt_segment_set_process(struct tt_job_rank *rank, pid_t pid)
 {
-    atomic_store(&rank->pid_space, tt_segment_pid_space());
+    uint64_t space = pid_space();
+    if (atomic_load(&rank->pid) == pid && atomic_load(&rank->pid_space) == space) return;
+    atomic_store(&rank->pid, 0);
+    atomic_store(&rank->pid_space, space);
     atomic_store(&rank->pid, (int32_t)pid);
 }
 

@@ -122,22 +122,26 @@ enum { TT_WAKE_WORDS = 8 };
 
 /* The record of a rank of the job, on any node. `arena` is the rank's number among the ranks of
  * this node; -1: the rank is on another node. tt_segment_set_process sets pid and pid_space. The
- * rank calls this function when it joins. Before that, the launcher calls it when it has started
- * the rank, or, without a launcher of Tutti, the rank that has made the segment calls it. */
+ * rank calls this function when it joins. Before the rank has the memory, it is called by the
+ * process that becomes the rank under `tutti run`, or, without a launcher of Tutti, by the rank
+ * that has made the segment. */
 struct tt_job_rank {
     _Alignas(TT_LINE) struct tt_wake_word wake_word[TT_WAKE_WORDS];
     _Alignas(TT_LINE) struct tt_rank_status rank_status; /* the status of its process */
     _Atomic uint32_t clients; /* the number of clients in which the rank has a seat */
     _Atomic int32_t pid;
     _Atomic uint64_t pid_space; /* the PID namespace of `pid`; 0: not known */
+    /* the number in the name of a socket that exists as long as the process (boot/watch.c);
+     * 0: there is none */
+    _Atomic uint64_t socket;
     int32_t arena;
     int32_t process; /* in a nested job: the number of the process to which the thread belongs */
     /* the number of the rank's node; nodes are numbered from 0 in the order of their lowest
      * ranks */
     int32_t node;
-    /* the address, in the rank's process, of a word with the value TT_JOB_MAGIC, by which other
-     * ranks try whether they can read and write its memory */
-    _Atomic uint64_t probe;
+    /* the address, in the rank's process, of a word by which other ranks try whether they can read
+     * and write its memory, and the value of this word, which no other process has */
+    _Atomic uint64_t probe, probe_value;
     char version[TT_VERSION]; /* version of the library in the rank's process */
     char host[TT_JOB_HOST];   /* the host's name; empty if the job is on one node */
 };
@@ -305,11 +309,30 @@ tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank);
  * the mapping or of the file. Errors: BOOT. */
 tutti_status tt_segment_check(const struct tt_job_page *job, int64_t bytes);
 /* Records the process of a rank. `pid` is the number of the process in the PID namespace of the
- * caller. */
+ * caller. One process at a time may call this function for a rank. */
 void tt_segment_set_process(struct tt_job_rank *rank, pid_t pid);
-/* Returns a number that identifies the PID namespace of this process on this machine; 0: not
- * known. */
-uint64_t tt_segment_pid_space(void);
+/* Returns the PID namespace of this process if /proc shows the processes of this namespace by their
+ * numbers in it; else 0. */
+uint64_t tt_segment_proc_space(void);
+
+/* Returns the number by which the process of a rank can refer to the process of another rank of its
+ * node in system calls: kill, process_vm_readv and the like. Returns 0 if there is no such number:
+ * the ranks are in different PID namespaces, a namespace is not known, or the other rank has not
+ * published its pid. In another namespace, a process that is not the rank may have the number that
+ * the rank has in its own. `me` must be the record of a rank that has joined.
+ *
+ * The other rank may change its record meanwhile, since it replaces what its launcher has recorded.
+ * tt_segment_set_process stores a pid of 0 before it changes the namespace. So if this function
+ * reads the same pid twice, the namespace that it has read between is the one of this pid, or the
+ * process has the same pid in both namespaces. */
+static inline pid_t tt_segment_pid(const struct tt_job_rank *of, const struct tt_job_rank *me)
+{
+    pid_t pid = atomic_load(&of->pid);
+    uint64_t space = atomic_load(&of->pid_space);
+    bool is_known = space != 0 && space == atomic_load(&me->pid_space);
+    return is_known && atomic_load(&of->pid) == pid ? pid : 0;
+}
+
 void tt_segment_close(struct tt_segment *s);
 /* Unmaps the memory but keeps the descriptor, so that tt_segment_attach can map the memory
  * again. */

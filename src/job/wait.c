@@ -238,14 +238,12 @@ struct used {
     int here;        /* the number of ranks counted in here_ns */
 };
 
-/* Returns the processor time that a process has used; -1: unknown, because the rank is in another
- * PID namespace, for example. */
+/* Returns the processor time that a process has used; -1: not known. */
 static int64_t used_by(pid_t pid)
 {
     clockid_t clock;
     struct timespec used;
-    if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
-        return -1;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return -1;
     return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
@@ -255,13 +253,23 @@ static bool runs_on(pid_t pid, const cpu_set_t *mine)
     return sched_getaffinity(pid, sizeof its, &its) == 0 && CPU_EQUAL(&its, mine);
 }
 
-static struct used used_by_ranks(const struct tt_job_page *job, const cpu_set_t *mine)
+/* Returns the record of the rank that waits. It contains the wake word. */
+static const struct tt_job_rank *rank_of(const struct tt_wait *w)
+{
+    ptrdiff_t bytes = (const char *)w->wake_word - (const char *)w->job->rank;
+    return &w->job->rank[(size_t)bytes / sizeof w->job->rank[0]];
+}
+
+static struct used used_by_ranks(const struct tt_wait *w, const cpu_set_t *mine)
 {
     struct used used = {0};
+    const struct tt_job_page *job = w->job;
+    const struct tt_job_rank *me = rank_of(w);
     pid_t last = 0;
     for (int r = 0; r < job->size && used.all_ns >= 0; r++) {
-        pid_t pid = atomic_load_explicit(&job->rank[r].pid, memory_order_relaxed);
         if (job->rank[r].arena < 0) continue;
+        pid_t pid = tt_segment_pid(&job->rank[r], me);
+        if (pid <= 0) return (struct used){.all_ns = -1};
         bool here = runs_on(pid, mine);
         int64_t ns = pid == last ? 0 : used_by(pid);
         used.all_ns = ns < 0 ? -1 : used.all_ns + ns;
@@ -318,7 +326,7 @@ static void long_yield(const struct tt_wait *w)
 {
     cpu_set_t mine;
     if (sched_getaffinity(0, sizeof mine, &mine) != 0) CPU_ZERO(&mine);
-    const struct used used = used_by_ranks(w->job, &mine);
+    const struct used used = used_by_ranks(w, &mine);
     int64_t now = tt_clock_ns();
     int64_t last = atomic_exchange_explicit(&last_long_ns, now, memory_order_relaxed);
     if (now - last > LONG_TOGETHER_NS) {

@@ -3,9 +3,9 @@
  * The thread that sends the packets which Tutti's calls have left behind (drain.h).
  */
 #include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
+#include "base/signals.h"
 #include "mpi/drain.h"
 #include "mpi/load.h"
 
@@ -68,11 +68,10 @@ static void *send_when_wanted(void *arg)
 /* Makes the thread, which receives no signals of the program. Returns whether that succeeded. */
 static bool make_thread(void)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t before;
+    tt_signals_block(&before);
     bool made = pthread_create(&at.thread, NULL, send_when_wanted, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    tt_signals_restore(&before);
     return made;
 }
 

@@ -67,24 +67,11 @@ int tt_roll_clients(const struct tt_job_page *page)
 
 /* ---- Processes ---- */
 
-/* Returns the PID namespace whose process numbers /proc shows; 0: not known. /proc shows several
- * numbers (NSpid) for a process whose namespace is below the namespace of /proc. */
-static uint64_t space_of_proc(void)
-{
-    char line[512];
-    int here, below, numbers = 1;
-    FILE *file = fopen("/proc/self/status", "re");
-    while (file && fgets(line, sizeof line, file))
-        if (strncmp(line, "NSpid:", 6) == 0) numbers = sscanf(line, "NSpid: %d %d", &here, &below);
-    if (file) fclose(file);
-    return numbers == 1 ? tt_segment_pid_space() : 0;
-}
-
 char tt_roll_process(const struct tt_job_rank *rank)
 {
     char path[64], line[512];
     int pid = atomic_load(&rank->pid);
-    uint64_t space = pid > 0 ? space_of_proc() : 0;
+    uint64_t space = pid > 0 ? tt_segment_proc_space() : 0;
     if (pid > 0 && (space == 0 || atomic_load(&rank->pid_space) != space)) return TT_ROLL_UNSEEN;
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     FILE *file = pid > 0 ? fopen(path, "re") : NULL;

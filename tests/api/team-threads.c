@@ -251,6 +251,10 @@ static void arguments(tutti_client *client)
         expect_refused(world, 1, nothing, TUTTI_ERR_UNSUPPORTED, "several nodes");
         return;
     }
+    if (getpid() == 1) { /* each rank is in a PID namespace of its own */
+        expect_refused(world, 1, nothing, TUTTI_ERR_UNSUPPORTED, "different PID namespaces");
+        return;
+    }
     expect_refused(world, last ? 0 : 1, nothing, TUTTI_ERR_ARG, "n is 0, not at least 1");
     expect_refused(world, 1, last ? NULL : nothing, TUTTI_ERR_ARG, "fn is NULL");
     expect_refused(world, 100000, nothing, TUTTI_ERR_LIMIT,

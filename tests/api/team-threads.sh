@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Runs team-threads.c: with processes that bring one, two and three threads, with and without direct
-# access to each other's memory; inside the threads of one process; with wrong arguments; with a
-# thread that ends early; and with a process that dies.
+# access to each other's memory; inside the threads of one process; with wrong arguments; in
+# different PID namespaces; with a thread that ends early; and with a process that dies.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 program=$TUTTI_BUILD/tests/test-api-team-threads
@@ -25,6 +25,10 @@ TUTTI_FAULT=delay=20,seed=3 go -n 2 "$program" all
 go -n 2 "$program" ends
 go -n 3 "$program" arguments
 TUTTI_NODES=2,1 go -n 3 "$program" arguments
+spaces=(unshare --user --map-root-user --pid --fork --mount-proc --kill-child)
+if "${spaces[@]}" true 2>/dev/null; then
+    go -n 2 "${spaces[@]}" "$program" arguments
+fi
 
 # The five threads and processes that are left learn of the death soon.
 got=0

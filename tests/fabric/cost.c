@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Tests how a rank computes the cost of reading from the times of copies, which the ranks measure
- * when a job starts.
+ * when a job starts, and how it finds out whether it can read at all.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +9,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "fabric/fabric.h"
 
@@ -117,6 +120,33 @@ static void one_process_compares_with_its_own_cache(void **state)
     assert_int_equal(cost.percent, 400);
 }
 
+/* Checks that a rank finds that it can access a process by its pid only if the process has the
+ * value that the rank has published, and the pid is of its own PID namespace. Here both ranks have
+ * the pid of this process. */
+static void another_process_is_not_the_rank(void **state)
+{
+    static _Atomic uint64_t word = 5;
+    struct tt_job_page *job = calloc(1, sizeof *job + 2 * sizeof job->rank[0]);
+    (void)state;
+    assert_non_null(job);
+    for (int r = 0; r < 2; r++) {
+        tt_segment_set_process(&job->rank[r], getpid());
+        atomic_store(&job->rank[r].probe, (uint64_t)(uintptr_t)&word);
+        atomic_store(&job->rank[r].probe_value, 5);
+    }
+    if (tt_cma_works(job, 1, 0) != TT_ACCESSES) {
+        free(job);
+        skip();
+    }
+    atomic_store(&job->rank[1].probe_value, 6);
+    assert_int_equal(tt_cma_works(job, 1, 0), 0);
+    atomic_store(&job->rank[1].probe_value, 5);
+    atomic_fetch_add(&job->rank[1].pid_space, 1);
+    assert_int_equal(tt_cma_works(job, 1, 0), 0);
+    assert_int_equal(word, 5);
+    free(job);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +156,7 @@ int main(void)
         cmocka_unit_test(three_quarters_is_cheap),
         cmocka_unit_test(the_setting_decides),
         cmocka_unit_test(one_process_compares_with_its_own_cache),
+        cmocka_unit_test(another_process_is_not_the_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

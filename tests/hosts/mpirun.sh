@@ -37,6 +37,10 @@ for said in 'living: done' 'sum 3' 'left: done'; do
     [ "$(lines out "^$said")" -eq 3 ] || fail "not all say: $said"
 done
 
+# The thread that PMIx starts takes no signal of the program.
+expect 0 start -n 2 "$rank" keep-signal
+[ "$(lines out '^kept USR1$')" -eq 2 ] || fail 'a thread of PMIx took a signal'
+
 # All collectives by all algorithms, as under `tutti run`.
 expect 0 start -n 4 "$TUTTI_BUILD/tests/test-run-conform-threads"
 says out '^4 ranks: [0-9]+ cases$'
@@ -59,6 +63,26 @@ watch() {
 }
 watch
 for r in 0 1 3; do says out "^rank $r: after [0-9]+ ms: rank 2 on [^ ]+ is gone: its process ended\$"; done
+
+# Each rank but the first is in a PID namespace of its own, so no rank can refer to the process of
+# rank 2 by its pid, which is none in the namespaces of ranks 1 and 3. Nevertheless no rank that
+# lives counts as dead, and a death is noticed.
+own=()
+[ "$(id -u)" -eq 0 ] || own=(unshare --user --map-root-user)
+if "${own[@]}" unshare --pid --fork --kill-child true 2>/dev/null; then
+    # shellcheck disable=SC2016
+    "${own[@]}" mpirun --allow-run-as-root --oversubscribe -n 4 --mca orte_enable_recovery 1 sh -c '
+        if [ "$PMIX_RANK" = 0 ]; then exec "$@"; fi
+        echo $$ >"outer.$PMIX_RANK"
+        if [ "$PMIX_RANK" = 2 ]; then set -- sh -c "true; /bin/true; \"\$@\"; exit \$?" sh "$@"; fi
+        exec unshare --pid --fork --kill-child "$@"' sh "$boot" watch 2 >out 2>err &
+    mpirun=$!
+    until grep -q '^rank 2: pid [0-9]* sleeps$' out; do sleep 0.1; done
+    [ "$(lines out '^rank [013]: after ')" -eq 0 ] || fail 'a rank that lives counts as dead'
+    kill -9 "$(cat outer.2)"
+    wait $mpirun || true
+    for r in 0 1 3; do says out "^rank $r: after [0-9]+ ms: rank 2 on [^ ]+ is gone: its process ended\$"; done
+fi
 
 # The server that the environment names does not exist: an error. With TUTTI_PMIX=0 PMIx is not
 # used.

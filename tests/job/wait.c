@@ -87,8 +87,8 @@ static struct tt_job_page *job_with(const pid_t *pids)
 {
     struct tt_job_page *job = calloc(1, sizeof *job + 4 * sizeof job->rank[0]);
     assert_non_null(job);
-    atomic_store(&job->rank[0].pid, getpid());
-    for (job->size = 1; *pids; job->size++) atomic_store(&job->rank[job->size].pid, *pids++);
+    tt_segment_set_process(&job->rank[0], getpid());
+    for (job->size = 1; *pids; job->size++) tt_segment_set_process(&job->rank[job->size], *pids++);
     assert_true(tt_wait_register());
     return job;
 }
@@ -122,6 +122,28 @@ static void a_waiter_sleeps_where_others_calculate(void **state)
     tt_wait_begin(&wait, &policy, job, 0);
     for (; slice() != before; tt_wait_afresh(&wait)) tt_wait_more(&wait);
     tt_wait_done(&wait);
+    free(job);
+}
+
+/* Checks that a process which has the pid of a rank does not count as the rank if the rank is in
+ * another PID namespace. Here this process is another program, and it calculates. */
+static void a_pid_of_another_namespace_is_no_rank(void **state)
+{
+    const struct tt_wait_policy policy = tt_wait_policy_for(2, 1, false);
+    struct tt_wait wait;
+    (void)state;
+    bind_to_one();
+    pid_t other = start_calculating();
+    struct tt_job_page *job = job_of_two(other);
+    assert_int_equal(tt_segment_pid(&job->rank[1], &job->rank[0]), other);
+    atomic_fetch_add(&job->rank[1].pid_space, 1);
+    assert_int_equal(tt_segment_pid(&job->rank[1], &job->rank[0]), 0);
+    tt_wait_begin(&wait, &policy, job, 0);
+    while (!wait.announced) tt_wait_more(&wait);
+    tt_wait_done(&wait);
+    stop(other);
+    for (int r = 0; r < 2; r++) atomic_store(&job->rank[r].pid_space, 0); /* not known */
+    assert_int_equal(tt_segment_pid(&job->rank[1], &job->rank[0]), 0);
     free(job);
 }
 
@@ -339,6 +361,7 @@ int main(void)
         cmocka_unit_test(a_hook_comes_before_each_sleep),
         cmocka_unit_test(only_a_single_node_judges_others),
         cmocka_unit_test(a_waiter_sleeps_where_others_calculate),
+        cmocka_unit_test(a_pid_of_another_namespace_is_no_rank),
         cmocka_unit_test(a_waiter_yields_to_ranks_of_its_job),
         cmocka_unit_test(a_waiter_minds_its_own_processor),
     };

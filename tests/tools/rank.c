@@ -204,6 +204,24 @@ static int add(void)
     return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
 }
 
+/* Blocks a signal after it has joined, sends it to its own process, and takes it from the pending
+ * signals. If a thread of a library takes the signal instead, the signal ends the process. */
+static int keep_signal(void)
+{
+    tutti_client *client;
+    tutti_team *world;
+    sigset_t set;
+    int number = 0;
+    if (!joined(&client, &world) || tutti_barrier(world) != TUTTI_OK) return 1;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    alarm(600);
+    if (kill(getpid(), SIGUSR1) != 0 || sigwait(&set, &number) != 0) return 8;
+    printf("kept %s\n", sigabbrev_np(number));
+    return tutti_finalize(client) == TUTTI_OK ? 0 : 8;
+}
+
 /* Returns the number of connected TCP sockets whose send queue has this size. */
 static int sockets_with(int queue)
 {
@@ -423,6 +441,7 @@ int main(int argc, char **argv)
                 {"stay-away", stay_away},
                 {"join", join},
                 {"add", add},
+                {"keep-signal", keep_signal},
                 {"exchange", exchange},
                 {"join-again", join_again},
                 {"join-often", join_often},

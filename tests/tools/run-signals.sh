@@ -54,6 +54,14 @@ code=0
 wait "$launcher" || code=$?
 [ "$code" -eq 0 ] || fail "exited with $code after SIGTERM to the guard"
 
+# No thread that the library or UCX starts takes a signal of the program.
+wires=(0)
+if grep -qE '^  ucx +[0-9]' <<<"$(tutti info)"; then wires+=(1); fi
+for wire in "${wires[@]}"; do
+    TUTTI_WIRE=$wire expect 0 tutti run -n 2 "$rank" keep-signal
+    [ "$(lines out '^kept USR1$')" -eq 2 ] || fail "another thread took a signal with TUTTI_WIRE=$wire"
+done
+
 # A rank that does not handle the signal is ended by it.
 : >out
 tutti run -n 2 sh -c 'echo here; exec sleep 600' >out 2>err &
