@@ -426,7 +426,8 @@ void tt_mpi_reduction_release(struct tt_mpi_reduction *r)
 }
 
 /* Computes out = left op right for n elements without gaps, by the host, which stores the result in
- * its second operand. */
+ * its second operand. The program's function gets the operands where they lie. They are aligned as
+ * in the host's memory (tutti_op_fn), so the function may load them as any C type. */
 static void reduce_bytes(const struct tt_mpi_reduction *r, const void *left, const void *right,
                          void *out, int n)
 {

@@ -128,6 +128,38 @@ static void fold_user(char *out, char *acc, const void *const *in, int k, size_t
     }
 }
 
+/* Returns whether the result and all operands lie where a value of their elements' size may have to
+ * lie (tutti_op_fn): the address is a multiple of the greatest power of two, at most 16, that
+ * divides the size. */
+static bool are_aligned(const void *out, const void *const *in, int k, size_t sz)
+{
+    uintptr_t bits = (uintptr_t)out, align = (uintptr_t)tt_min((int64_t)(sz & -sz), 16);
+    for (int j = 0; j < k; j++) bits |= (uintptr_t)in[j];
+    return (bits & (align - 1)) == 0;
+}
+
+/* Does the same as fold_user, on copies of the operands, which are aligned. The copies lie in `acc`
+ * and in the memory of this function by turns, and each result replaces the copy of the right
+ * operand. This function has its own frame so that calls with aligned operands need not have its
+ * memory. */
+static __attribute__((noinline)) void fold_copies(char *out, char *acc, const void *const *in,
+                                                  int k, size_t offset, size_t n, tutti_type type,
+                                                  const struct tt_op_user *op)
+{
+    _Alignas(TT_LINE) char more[TT_ELEMENT_MOST];
+    size_t bytes = n * tutti_type_size(type);
+    char *left = acc, *right = more;
+    tt_memcpy(left, (const char *)in[0] + offset, bytes);
+    for (int j = 1; j < k; j++) {
+        tt_memcpy(right, (const char *)in[j] + offset, bytes);
+        op->fn(left, right, right, n, type, op->arg);
+        char *result = right;
+        right = left;
+        left = result;
+    }
+    tt_memcpy(out, left, bytes);
+}
+
 static void reduce_user(void *out, const void *const *in, int k, size_t n, tutti_type type,
                         tutti_op op)
 {
@@ -135,11 +167,14 @@ static void reduce_user(void *out, const void *const *in, int k, size_t n, tutti
     const struct tt_op_user *user = tt_op_user_find(op);
     tt_assert(user != NULL);
     size_t sz = tutti_type_size(type), block = sz < BLOCK_BYTES ? BLOCK_BYTES / sz : 1;
-    bool late = is_late_operand(out, in, k);
+    bool late = is_late_operand(out, in, k), aligned = are_aligned(out, in, k, sz);
     for (size_t i = 0; i < n; i += block) {
         char *place = (char *)out + i * sz;
         size_t m = n - i < block ? n - i : block;
-        fold_user(place, late ? acc : place, in, k, i * sz, m, type, user);
+        if (tt_likely(aligned))
+            fold_user(place, late ? acc : place, in, k, i * sz, m, type, user);
+        else
+            fold_copies(place, acc, in, k, i * sz, m, type, user);
     }
 }
 
