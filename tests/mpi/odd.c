@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 
 enum { MANY = 200, TRIES = 12 };
-static int me, p, wrong;
+static int me, p, wrong, refused;
 
 /* Calls collectives on a communicator, and counts wrong results. */
 static void use(MPI_Comm comm)
@@ -77,10 +77,12 @@ static void deletes(void)
 /* ---- An error handler does not return ---- */
 
 static jmp_buf before;
+static int jumped;
 
 static void jump(MPI_Comm *comm, int *error, ...)
 {
     (void)comm, (void)error;
+    jumped++;
     longjmp(before, 1);
 }
 
@@ -96,6 +98,47 @@ static void jumps(void)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Errhandler_free(&handler);
     use(MPI_COMM_WORLD);
+}
+
+/* ---- One rank makes calls with wrong handles, and gets errors. One of them is that of a freed
+ * communicator, which MPICH gives to the next communicator. ---- */
+
+/* Makes wrong calls at the last rank, which return errors, or leave by longjmp. Meanwhile all other
+ * ranks wait in a barrier. */
+static void use_wrong(void)
+{
+    int data[2] = {0}, out[2];
+    MPI_Comm comm, freed;
+    MPI_Datatype no_type = (MPI_Datatype)(intptr_t)MPI_COMM_WORLD;
+    MPI_Op no_op = (MPI_Op)(intptr_t)MPI_COMM_WORLD;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    freed = comm;
+    use(comm);
+    MPI_Comm_free(&comm);
+    if (me == p - 1 && !setjmp(before)) refused += MPI_Barrier(freed) != MPI_SUCCESS;
+    if (me == p - 1 && !setjmp(before))
+        refused += MPI_Bcast(data, 1, no_type, 0, MPI_COMM_WORLD) != MPI_SUCCESS;
+    if (me == p - 1 && !setjmp(before))
+        refused += MPI_Allreduce(data, out, 2, MPI_INT, no_op, MPI_COMM_WORLD) != MPI_SUCCESS;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    use(comm);
+    use(MPI_COMM_WORLD);
+    MPI_Comm_free(&comm);
+}
+
+static void handles(void)
+{
+    MPI_Errhandler handler;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    use_wrong();
+    printf("refused %d\n", refused);
+    MPI_Comm_create_errhandler(jump, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    use_wrong();
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    printf("jumped %d\n", jumped);
 }
 
 /* ---- A type that is committed too late ---- */
@@ -124,7 +167,7 @@ static void late(void)
 
 static void same(void)
 {
-    int data = 1, refused = 0;
+    int data = 1;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (int i = 0; i < TRIES; i++)
         refused += MPI_Exscan(&data, &data, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) != MPI_SUCCESS;
@@ -244,8 +287,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } parts[] = {{"deletes", deletes}, {"jumps", jumps},   {"late", late},
-                 {"same", same},       {"bottom", bottom}, {"frees", frees}};
+    } parts[] = {{"deletes", deletes}, {"jumps", jumps}, {"late", late},      {"same", same},
+                 {"bottom", bottom},   {"frees", frees}, {"handles", handles}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &p);
