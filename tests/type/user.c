@@ -150,6 +150,31 @@ static void check_alignment(tutti_type type, tutti_op op)
                     check_shifted(op, type, lengths[i], shift, shifted, alias);
 }
 
+/* Folds operands in a way that needs memory: they are not aligned. */
+static void *fold_copies(void *arg)
+{
+    static _Alignas(16) char memory[3][TUTTI_OP_BLOCK + 16];
+    const void *in[] = {memory[0] + 8, memory[1]};
+    tt_reduce(memory[2], in, 2, TUTTI_OP_BLOCK / 16, TUTTI_U128, *(tutti_op *)arg);
+    return NULL;
+}
+
+static void a_small_stack_suffices(void **state)
+{
+    bool broken = false;
+    tutti_op op;
+    pthread_t thread;
+    pthread_attr_t attributes;
+    (void)state;
+    assert_int_equal(tutti_op_create(subtract, 0, &broken, &op), TUTTI_OK);
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, 48 << 10), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, fold_copies, &op), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(pthread_attr_destroy(&attributes), 0);
+    assert_int_equal(tutti_op_free(op), TUTTI_OK);
+}
+
 static void operands_are_aligned(void **state)
 {
     static const int64_t sizes[] = {3, 12, 24, 48, TUTTI_OP_BLOCK + 16};
@@ -338,6 +363,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operands_come_in_order),
         cmocka_unit_test(operands_are_aligned),
+        cmocka_unit_test(a_small_stack_suffices),
         cmocka_unit_test(created_ones_live_until_freed),
         cmocka_unit_test(wrong_calls_are_reported),
         cmocka_unit_test(table_fills_and_empties),
