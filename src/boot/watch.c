@@ -46,6 +46,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/file-id.h"
 #include "boot/inboxes.h"
 #include "boot/records.h"
 #include "boot/notice.h"
@@ -375,7 +376,7 @@ static bool watch_process(struct tt_fabric *f, struct peer *p)
 {
     pid_t pid = atomic_load(&f->job->rank[p->rank].pid);
     if (pid <= 0) return false;
-    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    int fd = tt_file_above_standard((int)syscall(SYS_pidfd_open, pid, 0));
     if (fd >= 0) p->fds[p->n++] = fd;
     p->state = UP;
     return true;
@@ -655,7 +656,7 @@ void tt_watch_answer(struct tt_fabric *f)
 {
     struct tt_watch *w = f->watch;
     if (!w || !f->watchdog_ns || tt_inboxes_fd(f) < 0) return;
-    w->stop = eventfd(0, EFD_CLOEXEC);
+    w->stop = tt_file_above_standard(eventfd(0, EFD_CLOEXEC));
     if (w->stop < 0 || begin_thread(f)) return;
     close(w->stop);
     w->stop = -1;

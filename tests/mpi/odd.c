@@ -4,6 +4,7 @@
  * must have the same effects as without. Each rank prints how many results were wrong, which odd.sh
  * compares.
  */
+#include <fcntl.h>
 #include <limits.h>
 #include <mpi.h>
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { MANY = 200, TRIES = 12 };
 static int me, p, wrong, refused;
@@ -282,13 +284,47 @@ static void frees(void)
     use(MPI_COMM_WORLD);
 }
 
+/* ---- The program closes its standard input and output and opens them again ---- */
+
+/* Returns whether a process has a descriptor of a process (pidfd). */
+static int watches(int pid)
+{
+    char path[64], file[64];
+    for (int fd = 0; fd < 256; fd++) {
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
+        ssize_t n = readlink(path, file, sizeof file - 1);
+        file[n > 0 ? n : 0] = '\0';
+        if (strstr(file, "pidfd")) return 1;
+    }
+    return 0;
+}
+
+/* The last rank waits in a barrier of Tutti for rank 0 until it watches the process of rank 0.
+ * Meanwhile the numbers of the closed descriptors must stay free. If the system has no pidfds, rank
+ * 0 comes after some seconds. */
+static void reopens(void)
+{
+    int pid = getpid();
+    close(STDIN_FILENO);
+    close(STDOUT_FILENO);
+    use(MPI_COMM_WORLD);
+    MPI_Bcast(&pid, 1, MPI_INT, p - 1, MPI_COMM_WORLD);
+    for (int i = 0; me == 0 && i < 2000 && !watches(pid); i++) usleep(10000);
+    MPI_Barrier(MPI_COMM_WORLD);
+    wrong += open("/dev/null", O_RDWR) != STDIN_FILENO;
+    wrong += dup(STDIN_FILENO) != STDOUT_FILENO;
+    use(MPI_COMM_WORLD);
+    if (wrong) MPI_Abort(MPI_COMM_WORLD, 1); /* nobody sees what this rank prints */
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } parts[] = {{"deletes", deletes}, {"jumps", jumps}, {"late", late},      {"same", same},
-                 {"bottom", bottom},   {"frees", frees}, {"handles", handles}};
+    } parts[] = {{"deletes", deletes}, {"jumps", jumps},    {"late", late},
+                 {"same", same},       {"bottom", bottom},  {"frees", frees},
+                 {"handles", handles}, {"reopens", reopens}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &p);

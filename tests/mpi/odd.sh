@@ -32,6 +32,8 @@ ends 2 ./odd deletes
 # In Open MPI, a handle is an address, and the host does not notice that it is wrong.
 if [ "$host" = mpich ]; then ends 3 ./odd handles; fi
 ends 2 ./again
+before=(timeout 100 tutti mpi)
+launch "$host" 2 ./odd reopens
 
 # ---- The report is written relative to the folder in which the program started, also if it changes
 # its folder ----
