@@ -164,7 +164,8 @@ bool tt_mpi_find_host(void)
     for (size_t at = 0; at < paths.n; at += strlen(paths.text + at) + 1) look_into(paths.text + at);
     free(paths.text);
     if (found.n == 0) {
-        tt_mpi_say("the program calls MPI, but no MPI library is loaded");
+        tt_mpi_say("the program calls MPI, but no MPI library is loaded (a program that contains "
+                   "MPICH must be linked with libtutti_mpi.a, not with libtutti_mpi.so)");
         abort();
     }
     found.chosen = next_host();
