@@ -316,9 +316,11 @@ typedef enum tutti_op {
  * `left` holds the operands of lower ranks. `out` is equal to `left` or to `right`, or overlaps
  * neither. The library calls the function for blocks of consecutive elements of the vectors, in any
  * order and of any length n >= 1. A block has at most TUTTI_OP_BLOCK bytes, or consists of one
- * larger element. The library calls the function in any thread that uses the team, and in several
- * threads at the same time; the function must not call the library. `arg` is the argument of
- * tutti_op_create or tutti_op_bind. */
+ * larger element. The addresses of `left`, `right` and `out` are multiples of the greatest power of
+ * two, at most 16, that divides tutti_type_size(type), wherever the buffers of the call lie. This
+ * suffices for every C type without padding that malloc aligns. The library calls the function in
+ * any thread that uses the team, and in several threads at the same time; the function must not
+ * call the library. `arg` is the argument of tutti_op_create or tutti_op_bind. */
 typedef void tutti_op_fn(const void *left, const void *right, void *out, size_t n, tutti_type type,
                          void *arg);
 

@@ -161,7 +161,7 @@ static tutti_status attach(const struct offer *offer, int64_t pid, int first,
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)pid, (long long)offer->fd);
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int fd = tt_file_above_standard(open(path, O_RDWR | O_CLOEXEC));
     if (fd < 0)
         return tt_fail_errno(TUTTI_ERR_BOOT, "cannot open the memory of rank 0 of the team (%s)",
                              path);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -116,16 +117,33 @@ static bool refuse_path(const char *setting, int folder, char why[TT_FILE_WHY])
                           getenv("XDG_CACHE_HOME") ? "XDG_CACHE_HOME or HOME" : "HOME", folder);
 }
 
+static char first_folder[TT_FILE_PATH]; /* "": it is not known */
+
+static void find_first_folder(void)
+{
+    if (!getcwd(first_folder, sizeof first_folder)) first_folder[0] = '\0';
+}
+
+/* Writes the path that a setting gives. A relative path begins in the folder in which this process
+ * was when it first needed the path of a file: the program may change its folder before the library
+ * writes the file that it has read. Returns the length of the path, which is cut if it is
+ * TT_FILE_PATH or more. */
+static int write_given(const char *given, char path[TT_FILE_PATH])
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_first_folder);
+    bool relative = given[0] != '/' && first_folder[0];
+    return snprintf(path, TT_FILE_PATH, "%s%s%s", relative ? first_folder : "", relative ? "/" : "",
+                    given);
+}
+
 bool tt_file_path(const char *setting, const char *ending, char path[TT_FILE_PATH],
                   char why[TT_FILE_WHY])
 {
     char slug[TT_MACHINE_NAME];
     const char *given = tt_setting(setting);
     why[0] = path[0] = '\0';
-    if (given && strlen(given) < TT_FILE_PATH) {
-        snprintf(path, TT_FILE_PATH, "%s", given);
-        return true;
-    }
+    if (given && write_given(given, path) < TT_FILE_PATH) return true;
     int used = given ? -1 : find_folder(path);
     if (used < 0 || used >= TT_FILE_PATH - 2 * TT_MACHINE_NAME) {
         path[0] = '\0';

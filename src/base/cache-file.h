@@ -18,7 +18,7 @@
 
 enum { TT_FILE_PATH = 4096, TT_FILE_WHY = 512, TT_MACHINE_NAME = 128 };
 
-/* Writes the path of a file about this machine: the value of the setting, if it is set; or
+/* Writes the absolute path of a file about this machine: the value of the setting, if it is set; or
  * $XDG_CACHE_HOME/tutti/SLUG.ENDING, with the slug of tt_machine_slug; or
  * ~/.cache/tutti/SLUG.ENDING. Machines of one kind that share a home folder share the file. Returns
  * false, with the reason in `why`, if neither the setting nor the environment gives a path. */

@@ -47,4 +47,17 @@ static inline void tt_file_occupy_standard(void)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", O_RDWR);
 }
 
+/* Returns a descriptor of the same file that has none of the numbers of standard input, output and
+ * error, and closes `fd` if it has one of them. -1: `fd` is -1, or there is none left. To be called
+ * for a descriptor that the library opens while the program runs: if the program has closed its
+ * standard output meanwhile, it may open it again (dup2), and would replace the library's file. */
+static inline int tt_file_above_standard(int fd)
+{
+    if (fd < 0 || fd > STDERR_FILENO) return fd;
+    int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), error = errno;
+    close(fd);
+    errno = error;
+    return above;
+}
+
 #endif

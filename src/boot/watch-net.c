@@ -18,6 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/file-id.h"
+
 enum { MAPPED = 12 }; /* bytes of an IPv6 address before the IPv4 address that it maps */
 
 /* ---- This host ---- */
@@ -188,7 +190,8 @@ static int connect_to(const uint8_t *address, uint16_t port, int timeout_s)
 {
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
     struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-    int fd = socket(family_of(address), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = tt_file_above_standard(
+        socket(family_of(address), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (fd < 0) return -1;
     memcpy(&four.sin_addr, address + MAPPED, 4);
     memcpy(&six.sin6_addr, address, 16);

@@ -50,6 +50,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/file-id.h"
 #include "base/signals.h"
 #include "boot/inboxes.h"
 #include "boot/records.h"
@@ -135,7 +136,7 @@ static int make_socket(uint64_t *number)
 {
     struct sockaddr_un address;
     if (getrandom(number, sizeof *number, 0) != sizeof *number || *number == 0) return -1;
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int fd = tt_file_above_standard(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     socklen_t n = address_of(*number, &address);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, n) == 0) return fd;
     close(fd);
@@ -429,7 +430,7 @@ static bool watch_process(struct tt_fabric *f, struct peer *p)
 {
     pid_t pid = pid_of(f, p);
     if (pid <= 0 && !atomic_load(&f->job->rank[p->rank].socket)) return false;
-    int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    int fd = pid > 0 ? tt_file_above_standard((int)syscall(SYS_pidfd_open, pid, 0)) : -1;
     if (fd >= 0) p->fds[p->n++] = fd;
     p->state = UP;
     return true;
@@ -713,7 +714,7 @@ void tt_watch_answer(struct tt_fabric *f)
 {
     struct tt_watch *w = f->watch;
     if (!w || !f->watchdog_ns || tt_inboxes_fd(f) < 0) return;
-    w->stop = eventfd(0, EFD_CLOEXEC);
+    w->stop = tt_file_above_standard(eventfd(0, EFD_CLOEXEC));
     if (w->stop < 0 || begin_thread(f)) return;
     close(w->stop);
     w->stop = -1;

@@ -120,7 +120,7 @@ static void fill_page(const struct tt_segment *s, int size, bool threads, const 
  * only the same user may. */
 static int open_memory(void)
 {
-    int fd = memfd_create("tutti", MFD_CLOEXEC);
+    int fd = tt_file_above_standard(memfd_create("tutti", MFD_CLOEXEC));
     if (fd < 0 || fchmod(fd, S_IRUSR | S_IWUSR) == 0) return fd;
     close(fd);
     return -1;

@@ -27,6 +27,7 @@ static struct {
     struct tt_mpi_map type;
     int derived, user; /* the numbers that stand for the texts "derived" and "user" */
     int64_t began_ns;
+    bool spawned;                 /* whether other processes have spawned this world */
     bool prepares;                /* whether Tutti takes persistent calls */
     struct tt_mpi_map persistent; /* from requests to struct persistent; guarded by tt_mpi_lock */
 } state;
@@ -648,6 +649,9 @@ static void begin(void)
 {
     tt_depth++;
     struct tt_mpi_all ranks;
+    MPI_Comm parent = tt_handle.no_comm;
+    tt_host.Comm_get_parent(&parent);
+    state.spawned = parent != tt_handle.no_comm;
     bool all = tt_mpi_greet();
     enum tt_mpi_mode mode = all ? tt_mpi_agree(&ranks) : TT_MPI_OFF;
     if (all) tt_mpi_local_withdraw(); /* no rank looks up the name of another any more */
@@ -765,6 +769,7 @@ static void report_all(void)
     int rank = 0;
     size_t n = 0;
     struct tt_mpi_report report = {.host = name,
+                                   .spawned = state.spawned,
                                    .seconds = seconds_since(state.began_ns),
                                    .choices = tt_mpi_takes(tt_mpi_setting.mode)};
     struct tt_mpi_row *rows = tt_mpi_rows(&n);

@@ -26,6 +26,7 @@ static struct {
     struct mpi_object host[HOSTS];
     int n;
     const struct mpi_object *chosen;
+    char copy[512]; /* the path of a copy of this library; "": there is none */
 } found;
 
 /* ---- The objects of this process ---- */
@@ -128,15 +129,33 @@ const char *tt_mpi_own_path(void)
     return place_of((void *)tt_mpi_own_path).path;
 }
 
+/* Returns whether an object is libtutti_mpi.so, by the name that the linker has given to it: this
+ * library, or a copy of it from another build, which the environment may preload as well. The
+ * library that comes first takes the calls, and the copies do nothing. */
+static bool is_tutti(void *handle)
+{
+    struct link_map *map;
+    const char *texts = NULL;
+    size_t name = 0;
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) return false;
+    for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag == DT_STRTAB) texts = (const char *)entry->d_un.d_ptr;
+        if (entry->d_tag == DT_SONAME) name = entry->d_un.d_val;
+    }
+    if ((uintptr_t)texts < map->l_addr) texts += map->l_addr; /* with some loaders, an offset */
+    return name && strcmp(texts + name, "libtutti_mpi.so") == 0;
+}
+
 /* Adds the object at `path` to found.host if it defines PMPI_Init itself. dlsym also looks into the
  * objects that an object needs, so it may find one function through several objects. */
 static void look_into(const char *path)
 {
     void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
     void *init = handle ? dlsym(handle, "PMPI_Init") : NULL;
-    bool own =
-        init && strcmp(place_of(init).path, path) == 0 && strcmp(tt_mpi_own_path(), path) != 0;
-    if (own && found.n < HOSTS) {
+    bool own = init && strcmp(place_of(init).path, path) == 0, tutti = own && is_tutti(handle);
+    if (tutti && strcmp(tt_mpi_own_path(), path) != 0)
+        snprintf(found.copy, sizeof found.copy, "%s", path);
+    if (own && !tutti && found.n < HOSTS) {
         struct mpi_object *host = &found.host[found.n++];
         host->handle = handle;
         host->init = init;
@@ -164,7 +183,8 @@ bool tt_mpi_find_host(void)
     for (size_t at = 0; at < paths.n; at += strlen(paths.text + at) + 1) look_into(paths.text + at);
     free(paths.text);
     if (found.n == 0) {
-        tt_mpi_say("the program calls MPI, but no MPI library is loaded");
+        tt_mpi_say("the program calls MPI, but no MPI library is loaded (a program that contains "
+                   "MPICH must be linked with libtutti_mpi.a, not with libtutti_mpi.so)");
         abort();
     }
     found.chosen = next_host();
@@ -184,6 +204,7 @@ void *tt_mpi_tool_symbol(const char *name)
     void *next = dlsym(RTLD_NEXT, name);
     if (!next || next == tt_mpi_host_symbol(name)) return NULL;
     const char *path = place_of(next).path;
+    if (strcmp(path, found.copy) == 0) return NULL;
     for (int i = 0; i < found.n; i++)
         if (strcmp(path, found.host[i].path) == 0) return NULL;
     return next;

@@ -129,71 +129,103 @@ static int label_of(MPI_Comm comm)
     return tt_mpi_text(strncmp(name, "MPI COMMUNICATOR ", 17) == 0 ? "" : name);
 }
 
-/* Returns a new record of a communicator. Asks the host only for what is needed, because programs
- * may make many communicators. */
-static struct tt_mpi_comm describe(MPI_Comm comm)
+/* Sets what a record says of a communicator. Asks the host only for what is needed, because
+ * programs may make many communicators. False: the host returns an error, so the handle is not one
+ * of a communicator. */
+static bool describe(MPI_Comm comm, struct tt_mpi_comm *c)
 {
-    struct tt_mpi_comm c = {0};
     int inter = 0;
-    if (tt_mpi_setting.report) c.label = label_of(comm);
-    tt_host.Comm_test_inter(comm, &inter);
-    tt_host.Comm_rank(comm, &c.rank);
-    tt_host.Comm_size(comm, &c.members);
-    c.peers = c.members;
-    c.inter = inter;
-    if (c.inter) {
-        tt_host.Comm_remote_size(comm, &c.peers);
-        c.members += c.peers;
+    *c = (struct tt_mpi_comm){0};
+    if (tt_host.Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
+        tt_host.Comm_rank(comm, &c->rank) != MPI_SUCCESS ||
+        tt_host.Comm_size(comm, &c->members) != MPI_SUCCESS)
+        return false;
+    if (tt_mpi_setting.report) c->label = label_of(comm);
+    c->peers = c->members;
+    c->inter = inter;
+    if (c->inter) {
+        tt_host.Comm_remote_size(comm, &c->peers);
+        c->members += c->peers;
     } else if (tt_mpi_setting.report) {
-        c.neighbours = neighbours_of(comm, c.rank);
+        c->neighbours = neighbours_of(comm, c->rank);
     }
-    c.left = c.inter ? TT_MPI_LEFT_INTER : c.members == 1 ? TT_MPI_LEFT_ALONE : TT_MPI_TAKEN;
-    if (tt_mpi_setting.report)
-        tt_mpi_count(
-            TT_MPI_CALL,
-            &(struct tt_mpi_shape){.function = -1, .ranks = c.members, .communicator = c.label}, 0,
-            0, NULL);
-    return c;
+    c->left = c->inter ? TT_MPI_LEFT_INTER : c->members == 1 ? TT_MPI_LEFT_ALONE : TT_MPI_TAKEN;
+    return true;
 }
 
-/* Returns the record of a communicator, and makes it if there is none. NULL: there is no memory.
- * The caller holds the lock. */
-static struct tt_mpi_comm *record_of(MPI_Comm comm)
+/* Returns the record of a communicator; NULL: there is none. The caller holds the lock. */
+static struct tt_mpi_comm *find_record(MPI_Comm comm)
 {
     const int64_t *at = tt_mpi_map_find(&of_handle, TT_MPI_KEY(comm));
-    if (at) return (struct tt_mpi_comm *)(intptr_t)*at;
+    return at ? (struct tt_mpi_comm *)(intptr_t)*at : NULL;
+}
+
+/* Makes the record of a communicator out of what `describe` has set, and returns it. If another
+ * thread has made the record meanwhile, returns that one. NULL: there is no memory. The caller
+ * holds the lock. */
+static struct tt_mpi_comm *add_record(MPI_Comm comm, const struct tt_mpi_comm *described)
+{
+    struct tt_mpi_comm *known = find_record(comm);
+    if (known) return known;
     struct {
         struct tt_mpi_comm record;
         struct tt_mpi_trials trials;
         struct tt_mpi_again again[TT_MPI_INDEXES];
-    } *both = calloc(1, sizeof *both);
-    if (!both) return NULL;
-    both->record = describe(comm);
-    both->record.trials = &both->trials;
-    both->record.again = both->again;
-    if (tt_mpi_map_set(&of_handle, TT_MPI_KEY(comm), (intptr_t)both)) return &both->record;
-    free(both);
-    return NULL;
+    } *all = calloc(1, sizeof *all);
+    if (!all) return NULL;
+    all->record = *described;
+    all->record.trials = &all->trials;
+    all->record.again = all->again;
+    if (!tt_mpi_map_set(&of_handle, TT_MPI_KEY(comm), (intptr_t)all)) {
+        free(all);
+        return NULL;
+    }
+    if (tt_mpi_setting.report)
+        tt_mpi_count(TT_MPI_CALL,
+                     &(struct tt_mpi_shape){.function = -1,
+                                            .ranks = described->members,
+                                            .communicator = described->label},
+                     0, 0, NULL);
+    return &all->record;
 }
 
 struct tt_mpi_comm tt_mpi_comm_value(MPI_Comm comm)
 {
-    const struct tt_mpi_comm *record = record_of(comm);
-    return record ? *record : describe(comm);
+    struct tt_mpi_comm described;
+    const struct tt_mpi_comm *record = find_record(comm);
+    if (!record && describe(comm, &described)) record = add_record(comm, &described);
+    return record ? *record : described;
 }
 
 atomic_uint tt_removed;
 
 __thread struct tt_mpi_last tt_last __attribute__((tls_model("initial-exec")));
 
+/* Returns the record of a communicator, and makes it if there is none. NULL: the handle is not one
+ * of a communicator, or there is no memory. The handle may be one that the program has freed. It
+ * then gets no record, since the host may give it to another communicator later. The host calls an
+ * error handler of the program for such a handle, which may leave the call by longjmp or an
+ * exception. So the host is asked while this thread does not hold the lock. */
+static struct tt_mpi_comm *record_of(MPI_Comm comm)
+{
+    struct tt_mpi_comm *record, described;
+    tt_mpi_lock();
+    record = find_record(comm);
+    tt_mpi_unlock();
+    if (record) return record;
+    int depth = tt_mpi_surface();
+    bool is_communicator = describe(comm, &described);
+    tt_depth = depth;
+    if (!is_communicator) return NULL;
+    tt_mpi_lock();
+    record = add_record(comm, &described);
+    tt_mpi_unlock();
+    return record;
+}
+
 static struct tt_mpi_comm *look_up(MPI_Comm comm, unsigned now)
 {
-    struct tt_mpi_comm *record = NULL;
-    if (comm != tt_handle.no_comm) {
-        tt_mpi_lock();
-        record = record_of(comm);
-        tt_mpi_unlock();
-    }
+    struct tt_mpi_comm *record = comm == tt_handle.no_comm ? NULL : record_of(comm);
     tt_last.handle = record ? TT_MPI_KEY(comm) : 0;
     tt_last.removed = now;
     tt_last.record = record;
@@ -221,14 +253,11 @@ bool tt_mpi_known(struct tt_mpi_call *call)
 
 struct tt_mpi_comm *tt_mpi_comm_remove(MPI_Comm comm)
 {
-    struct tt_mpi_comm *record = NULL;
+    struct tt_mpi_comm *record;
     atomic_fetch_add_explicit(&tt_removed, 1, memory_order_acq_rel);
     tt_mpi_lock();
-    const int64_t *at = tt_mpi_map_find(&of_handle, TT_MPI_KEY(comm));
-    if (at) {
-        record = (struct tt_mpi_comm *)(intptr_t)*at;
-        tt_mpi_map_remove(&of_handle, TT_MPI_KEY(comm));
-    }
+    record = find_record(comm);
+    if (record) tt_mpi_map_remove(&of_handle, TT_MPI_KEY(comm));
     tt_mpi_unlock();
     return record;
 }

@@ -110,6 +110,17 @@ extern struct tt_mpi_handles tt_handle;
 #define tt_depth TT_MPI_OWN(depth)
 extern __thread int tt_depth __attribute__((tls_model("initial-exec")));
 
+/* Sets tt_depth to 0 and returns its former value, which the caller restores. Must be called before
+ * Tutti passes a handle of the program to the host for the first time: if the handle is wrong, the
+ * host calls an error handler of the program, which may call collectives, and may leave the call by
+ * longjmp or an exception. */
+static inline int tt_mpi_surface(void)
+{
+    int depth = tt_depth;
+    tt_depth = 0;
+    return depth;
+}
+
 /* An array of counts of type int or MPI_Count. */
 struct tt_mpi_counts {
     const void *at;

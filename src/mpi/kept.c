@@ -38,15 +38,17 @@ const char *tt_mpi_environment(const char *name)
     return unless_empty(getenv(name));
 }
 
-static const char *file_set(void)
-{
-    return unless_empty(getenv("TUTTI_MPI_WISDOM"));
-}
+/* What the environment says when MPI begins. The program may change the environment later. */
+static struct {
+    bool named;              /* the user named the file in TUTTI_MPI_WISDOM */
+    char path[TT_FILE_PATH]; /* "": the user wants no file, or there is no folder for it */
+    const char *changed;     /* the result of setting_of_costs */
+} file;
 
 /* Prints why the file that the user named in TUTTI_MPI_WISDOM is not used. */
 static void complain(const char *why)
 {
-    if (file_set()) tt_mpi_say("TUTTI_MPI_WISDOM: %s", why);
+    if (file.named) tt_mpi_say("TUTTI_MPI_WISDOM: %s", why);
 }
 
 tutti_status tt_mpi_fail(tutti_status status, const char *format, ...)
@@ -294,23 +296,48 @@ void tt_mpi_kept_add(struct tt_mpi_kept *kept, const struct tt_mpi_keep *keep)
 
 /* ---- The file ---- */
 
-/* Finds the path of the file. False: the user wants no file, or there is no folder for it. */
-static bool find_path(char path[TT_FILE_PATH])
+/* Returns the name of a variable that changes what calls cost and has another value than its
+ * default; NULL: there is none. */
+static const char *setting_of_costs(void)
+{
+    static const struct {
+        const char *name, *otherwise;
+        enum tt_setting_costs costs;
+    } settings[] = {
+#define ROW(name, kind, rule, costs, otherwise, does)                                              \
+    {"TUTTI_" #name, otherwise, TT_SETTING_##costs},
+        TT_SETTING_LIST(ROW)
+#undef ROW
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        const char *value = unless_empty(getenv(settings[i].name));
+        if (settings[i].costs != TT_SETTING_PLAIN && value &&
+            strcmp(value, settings[i].otherwise) != 0)
+            return settings[i].name;
+    }
+    return NULL;
+}
+
+static void read_environment(void)
 {
     char why[TT_FILE_WHY];
-    const char *given = file_set();
-    if (given && strcmp(given, "0") == 0) return false;
-    return tt_file_path("TUTTI_MPI_WISDOM", "mpi", path, why);
+    const char *given = unless_empty(getenv("TUTTI_MPI_WISDOM"));
+    file.named = given != NULL;
+    file.changed = setting_of_costs();
+    if ((given && strcmp(given, "0") == 0) ||
+        !tt_file_path("TUTTI_MPI_WISDOM", "mpi", file.path, why))
+        file.path[0] = '\0';
 }
 
 void tt_mpi_kept_read(const struct tt_mpi_place *place, struct tt_mpi_kept *kept)
 {
-    char path[TT_FILE_PATH], why[TT_FILE_WHY], machine[TT_MACHINE_NAME], *one;
+    char why[TT_FILE_WHY], machine[TT_MACHINE_NAME], *one;
     struct kept_line line;
     bool missing;
     kept->n = 0;
-    if (!find_path(path)) return;
-    char *text = tt_file_read(path, FILE_MOST, &missing, why);
+    read_environment();
+    if (!file.path[0]) return;
+    char *text = tt_file_read(file.path, FILE_MOST, &missing, why);
     if (!text && !missing) complain(why);
     if (!text) return;
     tt_machine_slug(machine);
@@ -345,32 +372,10 @@ static void add(FILE *out, void *arg)
     for (int i = 0; i < a->kept->n; i++) print(out, a->place, &a->kept->entry[i], a->machine);
 }
 
-/* Returns the name of a variable that changes what calls cost and has another value than its
- * default; NULL: there is none. */
-static const char *setting_of_costs(void)
-{
-    static const struct {
-        const char *name, *otherwise;
-        enum tt_setting_costs costs;
-    } settings[] = {
-#define ROW(name, kind, rule, costs, otherwise, does)                                              \
-    {"TUTTI_" #name, otherwise, TT_SETTING_##costs},
-        TT_SETTING_LIST(ROW)
-#undef ROW
-    };
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
-        const char *value = unless_empty(getenv(settings[i].name));
-        if (settings[i].costs != TT_SETTING_PLAIN && value &&
-            strcmp(value, settings[i].otherwise) != 0)
-            return settings[i].name;
-    }
-    return NULL;
-}
-
 /* Returns whether the decisions may be kept in the file. If not, prints the reason. */
 static bool may_keep(void)
 {
-    const char *changed = file_set() ? NULL : setting_of_costs();
+    const char *changed = file.named ? NULL : file.changed;
     if (changed)
         tt_mpi_say("the choices between Tutti and the MPI are not kept, because %s changes the "
                    "times; TUTTI_MPI_WISDOM=FILE keeps them in a file of its own",
@@ -380,7 +385,7 @@ static bool may_keep(void)
 
 void tt_mpi_kept_write(const struct tt_mpi_place *place, const struct tt_mpi_kept *kept)
 {
-    char path[TT_FILE_PATH], machine[TT_MACHINE_NAME];
+    char machine[TT_MACHINE_NAME];
     struct kept_addition a = {.place = place, .kept = kept, .machine = machine};
     const struct tt_file_change change = {.most_bytes = FILE_MOST,
                                           .most_lines = LINES_MOST,
@@ -388,8 +393,8 @@ void tt_mpi_kept_write(const struct tt_mpi_place *place, const struct tt_mpi_kep
                                           .stays = stays,
                                           .add = add,
                                           .arg = &a};
-    if (kept->n == 0 || !find_path(path) || !may_keep()) return;
+    if (kept->n == 0 || !file.path[0] || !may_keep()) return;
     tt_machine_slug(machine);
-    (void)tt_file_merge(path, &change); /* tt_mpi_fail has printed an error, if the user named the
-                                         * file */
+    /* tt_mpi_fail has printed an error, if the user named the file */
+    (void)tt_file_merge(file.path, &change);
 }

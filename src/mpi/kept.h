@@ -60,10 +60,10 @@ void tt_mpi_kept_read(const struct tt_mpi_place *place, struct tt_mpi_kept *kept
  * If there is no such decision, and TT_MPI_KEPT decisions are kept already, it replaces the oldest
  * one. */
 void tt_mpi_kept_add(struct tt_mpi_kept *kept, const struct tt_mpi_keep *keep);
-/* Adds these decisions to the file. They replace lines for the same shape, ranks, processors, host
- * and machine. Lines that other processes add meanwhile stay. Does nothing if there are no
- * decisions. If the file cannot be written, prints a line only if TUTTI_MPI_WISDOM names the file.
- */
+/* Adds these decisions to the file from which tt_mpi_kept_read has read. They replace lines for the
+ * same shape, ranks, processors, host and machine. Lines that other processes add meanwhile stay.
+ * Does nothing if there are no decisions. If the file cannot be written, prints a line only if
+ * TUTTI_MPI_WISDOM names the file. */
 void tt_mpi_kept_write(const struct tt_mpi_place *place, const struct tt_mpi_kept *kept);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file-limit.h"
 #include "base/locale.h"
@@ -269,25 +270,76 @@ static bool is_json(const char *path)
     return dot && strcmp(dot, ".json") == 0;
 }
 
-void tt_mpi_report(struct tt_mpi_report *report)
+/* Returns the report as text, and its length; NULL: there is no memory. */
+static char *compose(const struct tt_mpi_report *report, bool json, size_t *n)
 {
-    struct tt_file_limit limit;
-    const char *path = tt_mpi_setting.report_path;
-    FILE *out = path ? fopen(path, "w") : stderr;
-    if (!out) {
-        tt_mpi_say("cannot write the report to TUTTI_MPI_REPORT '%s': %s", path, strerror(errno));
-        return;
-    }
-    add_up(report);
-    tt_file_limit_enter(&limit);
+    char *text = NULL;
+    FILE *out = open_memstream(&text, n);
+    if (!out) return NULL;
     locale_t former = tt_locale_enter();
-    if (path && is_json(path))
+    if (json)
         print_json(out, report);
     else
         print_text(out, report);
     tt_locale_leave(former);
-    bool failed = fflush(out) != 0 || ferror(out);
-    if (path) failed |= fclose(out) != 0;
+    bool failed = ferror(out) != 0;
+    if (fclose(out) == 0 && !failed) return text;
+    free(text);
+    return NULL;
+}
+
+/* Returns the path of the file for the report: TUTTI_MPI_REPORT, or with the number of this process
+ * before the ending (calls-1234.json) if other processes have spawned this world, since the world
+ * of those writes a report, too. NULL: there is no memory. The caller frees the path. */
+static char *path_of(const struct tt_mpi_report *report)
+{
+    const char *path = tt_mpi_setting.report_path, *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash ? slash : path, '.');
+    size_t stem = dot ? (size_t)(dot - path) : strlen(path);
+    char *own = NULL;
+    if (!report->spawned) return strdup(path);
+    if (asprintf(&own, "%.*s-%ld%s", (int)stem, path, (long)getpid(), path + stem) < 0) return NULL;
+    return own;
+}
+
+static void write_file(const char *path, const char *text, size_t n)
+{
+    struct tt_file_limit limit;
+    FILE *out = fopen(path, "w");
+    if (!out) {
+        tt_mpi_say("cannot write the report to TUTTI_MPI_REPORT '%s': %s", path, strerror(errno));
+        return;
+    }
+    tt_file_limit_enter(&limit);
+    bool failed = fwrite(text, 1, n, out) != n;
+    failed |= fclose(out) != 0;
     tt_file_limit_leave(&limit);
-    if (failed && path) tt_mpi_say("cannot write the whole report to '%s'", path);
+    if (failed) tt_mpi_say("cannot write the whole report to '%s'", path);
+}
+
+/* Writes the report at once, because other worlds may write to the same standard error. */
+static void write_error(const char *text, size_t n)
+{
+    struct tt_file_limit limit;
+    tt_file_limit_enter(&limit);
+    (void)!fwrite(text, 1, n, stderr);
+    fflush(stderr);
+    tt_file_limit_leave(&limit);
+}
+
+void tt_mpi_report(struct tt_mpi_report *report)
+{
+    size_t n = 0;
+    bool to_file = tt_mpi_setting.report_path != NULL;
+    char *path = to_file ? path_of(report) : NULL, *text = NULL;
+    add_up(report);
+    if (path || !to_file) text = compose(report, path && is_json(path), &n);
+    if (!text)
+        tt_mpi_say("no memory for the report");
+    else if (to_file)
+        write_file(path, text, n);
+    else
+        write_error(text, n);
+    free(text);
+    free(path);
 }

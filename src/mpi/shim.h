@@ -205,6 +205,7 @@ struct tt_mpi_row *tt_mpi_rows(size_t *n);
 struct tt_mpi_report {
     const char *host; /* the name and version of the host, such as "Open MPI v4.1.4" */
     int ranks;
+    bool spawned;   /* whether processes of another world have spawned this world */
     double seconds; /* from MPI_Init to MPI_Finalize */
     bool choices;   /* whether Tutti was to take calls: the report shows who did each */
     struct tt_mpi_row *row;

@@ -2,7 +2,7 @@
  *
  * The host (the program's MPI) in a program that is linked statically, as in
  *
- *     cc app.o -ltutti_mpi -lmpich
+ *     cc app.o -l:libtutti_mpi.a -l:libmpich.a
  *
  * Tutti's library then defines the functions MPI_..., and the host PMPI_... The references here
  * make the linker take the host's functions from its archive. They are functions of MPI 3, which

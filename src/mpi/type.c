@@ -221,9 +221,11 @@ static const struct tt_mpi_layout *find_layout(MPI_Datatype type, struct tt_mpi_
     MPI_Count size = 0, lower = 0, extent = 0;
     if (at) return &known.type[*at];
     if (!type || type == tt_handle.no_type) return NULL;
-    if (tt_host.Type_size_x(type, &size) != MPI_SUCCESS ||
-        tt_host.Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS)
-        return NULL;
+    int depth = tt_mpi_surface();
+    bool is_type = tt_host.Type_size_x(type, &size) == MPI_SUCCESS &&
+                   tt_host.Type_get_extent_x(type, &lower, &extent) == MPI_SUCCESS;
+    tt_depth = depth;
+    if (!is_type) return NULL;
     *own = (struct tt_mpi_layout){.type = type, .size = size, .extent = extent};
     own->bytes = own->relative = size == extent && is_row(type);
     return size >= 0 ? own : NULL;
@@ -349,6 +351,19 @@ bool tt_mpi_unpack(struct tt_mpi_call *call, const struct tt_mpi_layout *layout,
  */
 enum { MOST_BYTES = 65536 };
 
+/* Sets *commutes to whether an operation of the program commutes. False: the handle is not one of
+ * an operation. MPICH's MPI_Op_commutative accepts such handles, but both hosts refuse to reduce
+ * even zero elements by them. */
+static bool find_commutes(MPI_Op op, MPI_Datatype type, int *commutes)
+{
+    char none[2] = {0};
+    int depth = tt_mpi_surface();
+    bool is_operation = tt_host.Reduce_local(none, none + 1, 0, type, op) == MPI_SUCCESS &&
+                        tt_host.Op_commutative(op, commutes) == MPI_SUCCESS;
+    tt_depth = depth;
+    return is_operation;
+}
+
 bool tt_mpi_reduction_of(struct tt_mpi_call *call, struct tt_mpi_reduction *r, MPI_Datatype type,
                          MPI_Op op)
 {
@@ -364,6 +379,8 @@ bool tt_mpi_reduction_of(struct tt_mpi_call *call, struct tt_mpi_reduction *r, M
         r->type = r->layout.reduced;
     } else {
         if (r->layout.size < 1 || r->layout.size > MOST_BYTES) return false;
+        call->choice = TT_MPI_LEFT_WRONG;
+        if (!find_commutes(op, type, &r->commutes)) return false;
         r->packed = !r->layout.bytes;
     }
     call->choice = TT_MPI_TAKEN;
@@ -409,12 +426,10 @@ static tutti_status opaque_type(int64_t bytes, tutti_type *type, bool *own)
 
 bool tt_mpi_reduction_bind(struct tt_mpi_call *call, struct tt_mpi_reduction *r)
 {
-    int commutes = 0;
     if (!r->user) return true;
-    tt_host.Op_commutative(r->host_op, &commutes);
     call->status = opaque_type(r->layout.size, &r->type, &r->own_type);
     if (call->status != TUTTI_OK) return false;
-    call->status = tt_mpi_tutti.op_bind(commutes ? known.commuting : known.ordered, r, &r->op);
+    call->status = tt_mpi_tutti.op_bind(r->commutes ? known.commuting : known.ordered, r, &r->op);
     if (call->status != TUTTI_OK && r->own_type) tt_mpi_tutti.type_free(r->type);
     return call->status == TUTTI_OK;
 }
@@ -426,7 +441,8 @@ void tt_mpi_reduction_release(struct tt_mpi_reduction *r)
 }
 
 /* Computes out = left op right for n elements without gaps, by the host, which stores the result in
- * its second operand. */
+ * its second operand. The program's function gets the operands where they lie. They are aligned as
+ * in the host's memory (tutti_op_fn), so the function may load them as any C type. */
 static void reduce_bytes(const struct tt_mpi_reduction *r, const void *left, const void *right,
                          void *out, int n)
 {

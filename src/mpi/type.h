@@ -77,6 +77,7 @@ struct tt_mpi_reduction {
     /* The following is for operations of the program: */
     bool user;
     bool own_type; /* `type` is for this call only */
+    int commutes;
     MPI_Op host_op;
     struct tt_mpi_layout layout;
 };

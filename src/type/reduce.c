@@ -105,42 +105,105 @@ tt_reduce_fn *tt_reduce_lookup(tutti_type type, tutti_op op)
  * element */
 enum { BLOCK_BYTES = TUTTI_OP_BLOCK };
 
-/* Returns whether `out` is the same memory as an operand other than the first two. If all operands
- * were folded in place, such an operand would be overwritten before it is read. */
-static bool is_late_operand(const void *out, const void *const *in, int k)
+/* A reduction by a user-defined operation. */
+struct folding {
+    char *out;
+    const void *const *in;
+    int k;
+    size_t n, sz;
+    tutti_type type;
+    const struct tt_op_user *op;
+    bool aligned; /* the result and all operands lie where a value of their size may have to lie */
+};
+
+/* Returns whether the result is the same memory as an operand other than the first two. If all
+ * operands were folded in place, such an operand would be overwritten before it is read. */
+static bool is_late_operand(const struct folding *f)
 {
-    for (int j = 2; j < k; j++) {
-        if (in[j] == out) return true;
+    for (int j = 2; j < f->k; j++) {
+        if (f->in[j] == f->out) return true;
     }
     return false;
 }
 
-/* Folds one block from the left: acc = in0 op in1, acc = acc op in2 ... The last result is stored
- * in `out`. */
-static void fold_user(char *out, char *acc, const void *const *in, int k, size_t offset, size_t n,
-                      tutti_type type, const struct tt_op_user *op)
+/* Returns whether all addresses are multiples of the greatest power of two, at most 16, that
+ * divides the size of an element (tutti_op_fn). */
+static bool are_aligned(const struct folding *f)
 {
-    const char *left = (const char *)in[0] + offset;
-    for (int j = 1; j < k; j++) {
-        char *result = j == k - 1 ? out : acc;
-        op->fn(left, (const char *)in[j] + offset, result, n, type, op->arg);
+    uintptr_t bits = (uintptr_t)f->out, align = (uintptr_t)tt_min((int64_t)(f->sz & -f->sz), 16);
+    for (int j = 0; j < f->k; j++) bits |= (uintptr_t)f->in[j];
+    return (bits & (align - 1)) == 0;
+}
+
+/* Folds n elements from the left: acc = in0 op in1, acc = acc op in2 ... The last result is stored
+ * in `out`. */
+static void fold_in_place(const struct folding *f, size_t offset, size_t n, char *acc)
+{
+    const char *left = (const char *)f->in[0] + offset;
+    for (int j = 1; j < f->k; j++) {
+        char *result = j == f->k - 1 ? f->out + offset : acc;
+        f->op->fn(left, (const char *)f->in[j] + offset, result, n, f->type, f->op->arg);
         left = result;
     }
+}
+
+/* Does the same as fold_in_place, on copies of the operands, which are aligned. The copies lie in
+ * `left` and `right` by turns, and each result replaces the copy of the right operand. */
+static void fold_copies(const struct folding *f, size_t offset, size_t n, char *left, char *right)
+{
+    size_t bytes = n * f->sz;
+    tt_memcpy(left, (const char *)f->in[0] + offset, bytes);
+    for (int j = 1; j < f->k; j++) {
+        tt_memcpy(right, (const char *)f->in[j] + offset, bytes);
+        f->op->fn(left, right, right, n, f->type, f->op->arg);
+        char *result = right;
+        right = left;
+        left = result;
+    }
+    tt_memcpy(f->out + offset, left, bytes);
+}
+
+/* Folds all elements block by block. a, b: aligned memory for a block each; NULL: the operands can
+ * be folded in place. */
+static void fold(const struct folding *f, char *a, char *b)
+{
+    size_t block = f->sz < BLOCK_BYTES ? BLOCK_BYTES / f->sz : 1;
+    for (size_t i = 0; i < f->n; i += block) {
+        size_t offset = i * f->sz, n = f->n - i < block ? f->n - i : block;
+        if (f->aligned)
+            fold_in_place(f, offset, n, a ? a : f->out + offset);
+        else
+            fold_copies(f, offset, n, a, b);
+    }
+}
+
+/* These two functions have their own frames, because threads may have small stacks. */
+static __attribute__((noinline)) void fold_blocks(const struct folding *f)
+{
+    _Alignas(TT_LINE) char memory[2][BLOCK_BYTES];
+    fold(f, memory[0], memory[1]);
+}
+
+static __attribute__((noinline)) void fold_large_elements(const struct folding *f)
+{
+    _Alignas(TT_LINE) char memory[2][TT_ELEMENT_MOST];
+    fold(f, memory[0], memory[1]);
 }
 
 static void reduce_user(void *out, const void *const *in, int k, size_t n, tutti_type type,
                         tutti_op op)
 {
-    _Alignas(TT_LINE) char acc[TT_ELEMENT_MOST];
-    const struct tt_op_user *user = tt_op_user_find(op);
-    tt_assert(user != NULL);
-    size_t sz = tutti_type_size(type), block = sz < BLOCK_BYTES ? BLOCK_BYTES / sz : 1;
-    bool late = is_late_operand(out, in, k);
-    for (size_t i = 0; i < n; i += block) {
-        char *place = (char *)out + i * sz;
-        size_t m = n - i < block ? n - i : block;
-        fold_user(place, late ? acc : place, in, k, i * sz, m, type, user);
-    }
+    struct folding f = {.out = out, .in = in, .k = k, .n = n, .type = type};
+    f.op = tt_op_user_find(op);
+    tt_assert(f.op != NULL);
+    f.sz = tutti_type_size(type);
+    f.aligned = are_aligned(&f);
+    if (tt_likely(f.aligned && !is_late_operand(&f)))
+        fold(&f, NULL, NULL);
+    else if (f.sz <= BLOCK_BYTES)
+        fold_blocks(&f);
+    else
+        fold_large_elements(&f);
 }
 
 void tt_reduce(void *out, const void *const *in, int k, size_t n, tutti_type type, tutti_op op)

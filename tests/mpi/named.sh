@@ -48,4 +48,15 @@ if "$(launcher "$host")" -n 2 ./named spawn >out 2>err && [ "$(cat out)" = 'done
     under 2 spawn
     grep -q '"ranks": 4.*"choice": "left: ranks of another world"' calls.json || fail 'the union of two worlds'
     if grep '"ranks": 4.*"choice": "taken"' calls.json; then fail 'a call of two worlds was taken'; fi
+    # Each world has a report. Together they have all calls of the union of the worlds.
+    spawned=(calls-*.json)
+    [ "${#spawned[@]}" -eq 1 ] && python3 - calls.json "${spawned[0]}" <<'PYTHON' || fail 'the reports of two worlds'
+import json
+import sys
+
+reports = [json.load(open(name)) for name in sys.argv[1:]]
+assert [report["ranks"] for report in reports] == [2, 2], reports
+halves = [sum(row["calls"] for row in report["calls"] if row["ranks"] == 4) for report in reports]
+assert halves[0] == halves[1] > 0, halves
+PYTHON
 fi

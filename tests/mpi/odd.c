@@ -4,6 +4,7 @@
  * must have the same effects as without. Each rank prints how many results were wrong, which odd.sh
  * compares.
  */
+#include <fcntl.h>
 #include <limits.h>
 #include <mpi.h>
 #include <setjmp.h>
@@ -12,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { MANY = 200, TRIES = 12 };
-static int me, p, wrong;
+static int me, p, wrong, refused;
 
 /* Calls collectives on a communicator, and counts wrong results. */
 static void use(MPI_Comm comm)
@@ -77,10 +79,12 @@ static void deletes(void)
 /* ---- An error handler does not return ---- */
 
 static jmp_buf before;
+static int jumped;
 
 static void jump(MPI_Comm *comm, int *error, ...)
 {
     (void)comm, (void)error;
+    jumped++;
     longjmp(before, 1);
 }
 
@@ -96,6 +100,47 @@ static void jumps(void)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Errhandler_free(&handler);
     use(MPI_COMM_WORLD);
+}
+
+/* ---- One rank makes calls with wrong handles, and gets errors. One of them is that of a freed
+ * communicator, which MPICH gives to the next communicator. ---- */
+
+/* Makes wrong calls at the last rank, which return errors, or leave by longjmp. Meanwhile all other
+ * ranks wait in a barrier. */
+static void use_wrong(void)
+{
+    int data[2] = {0}, out[2];
+    MPI_Comm comm, freed;
+    MPI_Datatype no_type = (MPI_Datatype)(intptr_t)MPI_COMM_WORLD;
+    MPI_Op no_op = (MPI_Op)(intptr_t)MPI_COMM_WORLD;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    freed = comm;
+    use(comm);
+    MPI_Comm_free(&comm);
+    if (me == p - 1 && !setjmp(before)) refused += MPI_Barrier(freed) != MPI_SUCCESS;
+    if (me == p - 1 && !setjmp(before))
+        refused += MPI_Bcast(data, 1, no_type, 0, MPI_COMM_WORLD) != MPI_SUCCESS;
+    if (me == p - 1 && !setjmp(before))
+        refused += MPI_Allreduce(data, out, 2, MPI_INT, no_op, MPI_COMM_WORLD) != MPI_SUCCESS;
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    use(comm);
+    use(MPI_COMM_WORLD);
+    MPI_Comm_free(&comm);
+}
+
+static void handles(void)
+{
+    MPI_Errhandler handler;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    use_wrong();
+    printf("refused %d\n", refused);
+    MPI_Comm_create_errhandler(jump, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    use_wrong();
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    printf("jumped %d\n", jumped);
 }
 
 /* ---- A type that is committed too late ---- */
@@ -124,7 +169,7 @@ static void late(void)
 
 static void same(void)
 {
-    int data = 1, refused = 0;
+    int data = 1;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (int i = 0; i < TRIES; i++)
         refused += MPI_Exscan(&data, &data, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD) != MPI_SUCCESS;
@@ -239,13 +284,47 @@ static void frees(void)
     use(MPI_COMM_WORLD);
 }
 
+/* ---- The program closes its standard input and output and opens them again ---- */
+
+/* Returns whether a process has a descriptor of a process (pidfd). */
+static int watches(int pid)
+{
+    char path[64], file[64];
+    for (int fd = 0; fd < 256; fd++) {
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
+        ssize_t n = readlink(path, file, sizeof file - 1);
+        file[n > 0 ? n : 0] = '\0';
+        if (strstr(file, "pidfd")) return 1;
+    }
+    return 0;
+}
+
+/* The last rank waits in a barrier of Tutti for rank 0 until it watches the process of rank 0.
+ * Meanwhile the numbers of the closed descriptors must stay free. If the system has no pidfds, rank
+ * 0 comes after some seconds. */
+static void reopens(void)
+{
+    int pid = getpid();
+    close(STDIN_FILENO);
+    close(STDOUT_FILENO);
+    use(MPI_COMM_WORLD);
+    MPI_Bcast(&pid, 1, MPI_INT, p - 1, MPI_COMM_WORLD);
+    for (int i = 0; me == 0 && i < 2000 && !watches(pid); i++) usleep(10000);
+    MPI_Barrier(MPI_COMM_WORLD);
+    wrong += open("/dev/null", O_RDWR) != STDIN_FILENO;
+    wrong += dup(STDIN_FILENO) != STDOUT_FILENO;
+    use(MPI_COMM_WORLD);
+    if (wrong) MPI_Abort(MPI_COMM_WORLD, 1); /* nobody sees what this rank prints */
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run)(void);
-    } parts[] = {{"deletes", deletes}, {"jumps", jumps},   {"late", late},
-                 {"same", same},       {"bottom", bottom}, {"frees", frees}};
+    } parts[] = {{"deletes", deletes}, {"jumps", jumps},    {"late", late},
+                 {"same", same},       {"bottom", bottom},  {"frees", frees},
+                 {"handles", handles}, {"reopens", reopens}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &p);

@@ -29,7 +29,21 @@ ends() {
 
 for part in deletes jumps late same bottom frees; do ends 3 ./odd "$part"; done
 ends 2 ./odd deletes
+# In Open MPI, a handle is an address, and the host does not notice that it is wrong.
+if [ "$host" = mpich ]; then ends 3 ./odd handles; fi
 ends 2 ./again
+before=(timeout 100 tutti mpi)
+launch "$host" 2 ./odd reopens
+
+# ---- The environment preloads a copy of the library as well: one of the two takes calls ----
+
+cp "$library" copy.so
+rm -f calls.json
+before=(env "LD_PRELOAD=$work/copy.so" "LD_LIBRARY_PATH=$TUTTI_BUILD/lib" "TUTTI_MPI_REPORT=$work/calls.json" tutti mpi)
+launch "$host" 2 ./again
+[ "$(grep -cx 'wrong 0' out)" -eq 2 ] || fail 'wrong results with a copy of the library'
+[ ! -s err ] || fail 'a copy of the library disturbs'
+grep -q '"choice": "taken"' calls.json || fail 'nothing is taken with a copy of the library'
 
 # ---- The report is written relative to the folder in which the program started, also if it changes
 # its folder ----

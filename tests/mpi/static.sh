@@ -23,8 +23,11 @@ int main(int argc, char **argv)
     return sum != 3;
 }
 PROGRAM
-"$CC" "${flags[@]}" calls.c "$TUTTI_BUILD/lib/libtutti_mpi.a" "$archive" "${needed[@]}" -lm -lpthread -o calls 2>err ||
-    { cat err; skip 'MPICH cannot be linked statically here'; }
+# static_with LIBRARY PROGRAM: links the program with Tutti's library and with MPICH, statically.
+static_with() {
+    "$CC" "${flags[@]}" calls.c -L "$TUTTI_BUILD/lib" "$1" "$archive" "${needed[@]}" -lm -lpthread -o "$2" 2>err
+}
+static_with -l:libtutti_mpi.a calls || { cat err; skip 'MPICH cannot be linked statically here'; }
 ldd calls >needs
 if grep libmpich needs; then fail 'not linked statically'; fi
 launch mpich 3 ./calls
@@ -38,6 +41,13 @@ grep -qE '^MPI_Allreduce .* taken$' err || fail 'nothing is taken'
 before=(env TUTTI_MPI=count)
 launch mpich 3 ./calls
 grep -qE '^MPI_Allreduce +3  MPI_COMM_WORLD +MPI_DOUBLE +MPI_SUM +7 +0 +8 +8 +168 ' err || fail 'no row'
+
+# The shared library finds no MPI in the program.
+before=()
+static_with -ltutti_mpi shared || fail 'linking with the shared library'
+if ./shared 2>err; then fail 'the shared library finds an MPI'; fi
+grep -qxF 'tutti: MPI: the program calls MPI, but no MPI library is loaded (a program that contains MPICH must be linked with libtutti_mpi.a, not with libtutti_mpi.so)' err ||
+    fail 'no word about libtutti_mpi.a'
 
 if command -v mpicc.openmpi >/dev/null; then
     mpicc.openmpi calls.c "$TUTTI_BUILD/lib/libtutti_mpi.a" -o calls -lpthread -ldl

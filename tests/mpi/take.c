@@ -562,6 +562,20 @@ static void add(void *in, void *inout, int *n, MPI_Datatype *type)
     for (int i = 0; i < *n; i++) ((double *)inout)[i] += ((double *)in)[i];
 }
 
+/* A value that instructions load only from addresses that are multiples of 16. */
+struct wide {
+    _Alignas(16) double x[2];
+};
+
+static void add_wide(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    struct wide *a = in, *b = inout;
+    (void)type;
+    EXPECT((uintptr_t)in % 16 == 0 && (uintptr_t)inout % 16 == 0, "%p %p", in, inout);
+    for (int i = 0; i < *n; i++)
+        for (int k = 0; k < 2; k++) b[i].x[k] += a[i].x[k];
+}
+
 static void expect_composed(const struct affine *got, int step, int first, int n, int ranks)
 {
     for (int i = 0; i < n; i++) {
@@ -597,6 +611,39 @@ static void check_composed(MPI_Datatype type, MPI_Op op, int step, int n)
     int each = n / p;
     MPI_Reduce_scatter_block(in, out, each, type, op, comm);
     expect_composed(out, step, me * each, each, p);
+}
+
+static void expect_wide(const struct wide *got, int first, int n, int ranks)
+{
+    for (int i = 0; i < n; i++) {
+        int all = 0;
+        for (int r = 0; r < ranks; r++) all += value(r, first + i);
+        EXPECT(got[i].x[0] == all && got[i].x[1] == -all, "element %d", i);
+    }
+}
+
+/* Checks reductions by an operation of the program whose values need aligned memory. */
+static void check_wide(int n)
+{
+    static struct wide in[MANY], out[MANY];
+    MPI_Datatype type;
+    MPI_Op op;
+    MPI_Type_contiguous(2, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    MPI_Op_create(add_wide, 1, &op);
+    for (int i = 0; i < n; i++) in[i] = (struct wide){{value(me, i), -value(me, i)}};
+    MPI_Allreduce(in, out, n, type, op, comm);
+    expect_wide(out, 0, n, p);
+    MPI_Reduce(in, out, n, type, op, p / 2, comm);
+    if (me == p / 2) expect_wide(out, 0, n, p);
+    MPI_Scan(in, out, n, type, op, comm);
+    expect_wide(out, 0, n, me + 1);
+    MPI_Exscan(in, out, n, type, op, comm);
+    if (me > 0) expect_wide(out, 0, n, me);
+    MPI_Reduce_scatter_block(in, out, n / p, type, op, comm);
+    expect_wide(out, me * (n / p), n / p, p);
+    MPI_Op_free(&op);
+    MPI_Type_free(&type);
 }
 
 static void users(int n)
@@ -680,6 +727,8 @@ static void check_all(void)
     if (all_taken) check_overlap();
     users(1);
     users(MANY / 3);
+    for (int n = 1; n < 10; n++) check_wide(n);
+    check_wide(MANY);
     integers();
     sized_integers();
     others();

@@ -90,6 +90,113 @@ static void operands_come_in_order(void **state)
     assert_false(broken);
 }
 
+/* ---- Operands and results at any address ---- */
+
+enum { OPERANDS = 3, LONGEST = 4 * TUTTI_OP_BLOCK, SHIFTS = 16 };
+
+/* Returns the alignment that tutti_op_fn promises for elements of this size. */
+static size_t alignment_of(size_t sz)
+{
+    size_t align = 16;
+    while (sz % align) align /= 2;
+    return align;
+}
+
+/* Subtracts the bytes of `right` from the bytes of `left`, which is not associative, but shows the
+ * order of three operands. Sets *arg if an address is not aligned. */
+static void subtract(const void *left, const void *right, void *out, size_t n, tutti_type type,
+                     void *arg)
+{
+    const unsigned char *a = left, *b = right;
+    size_t sz = tutti_type_size(type), bits = (size_t)left | (size_t)right | (size_t)out;
+    if (bits % alignment_of(sz)) *(bool *)arg = true;
+    for (size_t i = 0; i < n * sz; i++) ((unsigned char *)out)[i] = (unsigned char)(a[i] - b[i]);
+}
+
+/* Reduces operands of which one, and perhaps the result, lie `shift` bytes after an address that is
+ * a multiple of 16. out == operand `alias`; no operand if it is -1. */
+static void check_shifted(tutti_op op, tutti_type type, size_t n, size_t shift, int shifted,
+                          int alias)
+{
+    static _Alignas(16) unsigned char memory[OPERANDS + 1][LONGEST + SHIFTS];
+    const void *in[OPERANDS];
+    unsigned char *at[OPERANDS + 1], former[OPERANDS];
+    size_t bytes = n * tutti_type_size(type);
+    for (int j = 0; j <= OPERANDS; j++) {
+        at[j] = memory[j] + (j == shifted ? shift : 0);
+        for (size_t i = 0; i < bytes; i++) at[j][i] = (unsigned char)(i * 7 + (size_t)j * 31);
+    }
+    for (int j = 0; j < OPERANDS; j++) in[j] = at[j];
+    unsigned char *out = at[alias < 0 ? OPERANDS : alias];
+    out[bytes] = 0xa5;
+    tt_reduce(out, in, OPERANDS, n, type, op);
+    assert_int_equal(out[bytes], 0xa5);
+    for (size_t i = 0; i < bytes; i++) {
+        for (int j = 0; j < OPERANDS; j++) former[j] = (unsigned char)(i * 7 + (size_t)j * 31);
+        assert_int_equal(out[i], (unsigned char)(former[0] - former[1] - former[2]));
+        for (int j = 0; j < OPERANDS; j++)
+            if (j != alias) assert_int_equal(at[j][i], former[j]);
+    }
+}
+
+static void check_alignment(tutti_type type, tutti_op op)
+{
+    size_t sz = tutti_type_size(type);
+    const size_t lengths[] = {1, 3, (LONGEST - 100) / sz};
+    for (int i = 0; i < 3; i++)
+        for (size_t shift = 0; shift < SHIFTS; shift += i < 2 ? 1 : 8)
+            for (int alias = -1; alias < OPERANDS; alias++)
+                for (int shifted = 0; shifted <= OPERANDS; shifted++)
+                    check_shifted(op, type, lengths[i], shift, shifted, alias);
+}
+
+/* Folds operands in a way that needs memory: they are not aligned. */
+static void *fold_copies(void *arg)
+{
+    static _Alignas(16) char memory[3][TUTTI_OP_BLOCK + 16];
+    const void *in[] = {memory[0] + 8, memory[1]};
+    tt_reduce(memory[2], in, 2, TUTTI_OP_BLOCK / 16, TUTTI_U128, *(tutti_op *)arg);
+    return NULL;
+}
+
+static void a_small_stack_suffices(void **state)
+{
+    bool broken = false;
+    tutti_op op;
+    pthread_t thread;
+    pthread_attr_t attributes;
+    (void)state;
+    assert_int_equal(tutti_op_create(subtract, 0, &broken, &op), TUTTI_OK);
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, 48 << 10), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, fold_copies, &op), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(pthread_attr_destroy(&attributes), 0);
+    assert_int_equal(tutti_op_free(op), TUTTI_OK);
+}
+
+static void operands_are_aligned(void **state)
+{
+    static const int64_t sizes[] = {3, 12, 24, 48, TUTTI_OP_BLOCK + 16};
+    bool broken = false;
+    tutti_op op;
+    (void)state;
+    assert_int_equal(tutti_op_create(subtract, 0, &broken, &op), TUTTI_OK);
+    check_alignment(TUTTI_U8, op);
+    check_alignment(TUTTI_F64, op);
+    check_alignment(TUTTI_U128, op);
+    check_alignment(TUTTI_C160, op);
+    for (int i = 0; i < 5; i++) {
+        tutti_type type;
+        const tutti_field field = {.count = sizes[i], .type = TUTTI_U8};
+        assert_int_equal(tutti_type_struct(1, &field, sizes[i], &type), TUTTI_OK);
+        check_alignment(type, op);
+        assert_int_equal(tutti_type_free(type), TUTTI_OK);
+    }
+    assert_false(broken);
+    assert_int_equal(tutti_op_free(op), TUTTI_OK);
+}
+
 /* ---- The table ---- */
 
 static void nothing(const void *left, const void *right, void *out, size_t n, tutti_type type,
@@ -255,6 +362,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operands_come_in_order),
+        cmocka_unit_test(operands_are_aligned),
+        cmocka_unit_test(a_small_stack_suffices),
         cmocka_unit_test(created_ones_live_until_freed),
         cmocka_unit_test(wrong_calls_are_reported),
         cmocka_unit_test(table_fills_and_empties),
