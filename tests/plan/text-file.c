@@ -159,8 +159,9 @@ static const struct {
      "file:3:52: the plan is for the operation max, and the problem has sum"},
     {BEGIN "plan allreduce algorithm x rank r of p type f64 op user\n",
      "file:3:52: the plan is for the operation user, and the problem has sum"},
-    {HEAD "  signal (r+1)%q 1\n", "file:5:16: expected a rank, a number or one of r p sz bytes inplace; "
-                                  "there is no 'q'"},
+    {HEAD "  signal (r+1)%q 1\n",
+     "file:5:16: expected a rank, a number or one of r p sz bytes inplace; "
+     "there is no 'q'"},
     {HEAD "  signal (r+3) 1\n", "file:5:10: a rank must be from 0 to 2, and this is 3"},
     {HEAD "  signal 1 r/0\n", "file:5:14: a division by 0"},
     {HEAD "  signal 1 (1 << 63)\n", "file:5:18: 1 cannot be shifted by 63"},
