@@ -8,8 +8,9 @@ An example is a block of code: fenced, indented by four spaces, or between .nf a
 source of a manual page.
 
 - ```c with a main() is saved under the name that the text before it gives in `backquotes`
-  (app.c if there is none), compiled with all warnings, and run alone and as four ranks. Without
-  a main() it is only compiled, as a file of its own or within the frame that a comment gives.
+  (app.c if there is none), compiled with all warnings, and run alone and as four ranks. It also
+  runs where tutti_init fails: there it must print an error and exit with 1. Without a main() it
+  is only compiled, as a file of its own or within the frame that a comment gives.
 - ```sh and indented blocks are commands: each block runs as one script, which ends at the first
   command that fails. ./app and ./program are the document's own program, or the example
   `hello`.
@@ -208,11 +209,20 @@ def compile_fragment(block):
     do(block, f"{compiler()} -Wno-unused -fsyntax-only fragment.c")
 
 
+def fail_to_join(block, name):
+    """Runs a program where tutti_init fails, and expects that it prints why and exits with 1."""
+    done = subprocess.run([f"./{name}"], env={**os.environ, "TUTTI_NODES": "2,1"}, stdin=subprocess.DEVNULL,
+                          text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if done.returncode != 1 or "TUTTI_NODES" not in done.stdout:
+        raise Fault(block, f"where tutti_init fails, {name} ends with {done.returncode} and prints:\n{done.stdout}")
+
+
 def run_program(block):
     name = block.program()
     save(block, f"{name}.c", block.text())
     do(block, f"{compiler().replace(' $(', f' {name}.c -o {name} $(')}")
     do(block, f"./{name} && tutti run -n 4 ./{name}")
+    fail_to_join(block, name)
 
 
 def run_commands(block):
