@@ -22,7 +22,9 @@ applies. In a manual page they are comments of that format (.\\" not run: ...).
     <!-- not run: REASON -->                 for the block
     <!-- not run `WORDS`: REASON -->         for the lines in which WORDS occur
     <!-- inside: int f(tutti_team *team) --> the fragment is the body of that function
-    <!-- printed by: COMMAND -->             COMMAND prints the block; ... stands for any lines
+    <!-- printed by: COMMAND -->             COMMAND prints the block; ... stands for any lines, and
+                                             "# ..." after two blanks at the end of a line is a
+                                             comment that COMMAND does not print
 
 --check only checks that all blocks are of these kinds; --program prints the first program.
 """
@@ -232,9 +234,10 @@ def run_commands(block):
 
 
 def compare(block, command):
-    """Checks that the command prints the block. A line of three dots stands for any lines."""
+    """Checks that the command prints the block. A line of three dots stands for any lines, and the
+    block may add comments to lines."""
     said = "\n".join(line.rstrip() for line in do(block, command).splitlines())
-    shown = "\n".join(line.rstrip() for line in block.lines)
+    shown = "\n".join(re.sub(r"(?<=\S)\s{2,}# .*", "", line).rstrip() for line in block.lines)
     pattern = "\n".join(r"(?:.*\n)*?.*" if line.strip() == "..." else re.escape(line) for line in shown.split("\n"))
     if not re.fullmatch(pattern, said):
         raise Fault(block, f"{command} does not print this, but:\n{said}")
