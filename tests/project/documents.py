@@ -11,6 +11,8 @@ source of a manual page.
   (app.c if there is none), compiled with all warnings, and run alone and as four ranks. It also
   runs where tutti_init fails: there it must print an error and exit with 1. Without a main() it
   is only compiled, as a file of its own or within the frame that a comment gives.
+  A program that includes mpi.h is compiled by mpicc and run by mpirun instead, if there are both.
+- ```python is a program that runs alone and as four ranks.
 - ```sh and indented blocks are commands: each block runs as one script, which ends at the first
   command that fails. ./app and ./program are the document's own program, or the example
   `hello`.
@@ -40,7 +42,7 @@ FENCE = re.compile(r"^\s*```(\w*)\s*$")
 REMARK = re.compile(r'^(?:<!--|\.\\")\s*(not run|inside|printed by)\b\s*(?:`([^`]+)`)?\s*:\s*(.*?)\s*(?:-->)?$')
 SETTING = re.compile(r"^\w+=")
 # Programs that a machine may lack; lines that start one are skipped there.
-OPTIONAL = {"mpirun", "prun", "srun", "sbatch"}
+OPTIONAL = {"mpirun", "prterun", "prun", "srun", "sbatch"}
 # Programs that a test must not run.
 FORBIDDEN = {"sudo", "apt-get", "rm"}
 FRAME = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <tutti/message.h>\n#include <tutti/tutti.h>\n"
@@ -173,7 +175,7 @@ def check_command(block, command):
 def check(block):
     if any(not reason for what, _, reason in block.remarks if what == "not run"):
         raise Fault(block, "why is it not run?")
-    if block.said("not run") or block.said("printed by") or block.language in ("text", "c"):
+    if block.said("not run") or block.said("printed by") or block.language in ("text", "c", "python"):
         return
     if block.language != "sh":
         raise Fault(block, f"a block in {block.language}: say <!-- not run: REASON --> before it")
@@ -198,8 +200,8 @@ def save(block, name, text):
         file.write(f'#line {block.line + 1} "{block.name}"\n{text}')
 
 
-def compiler():
-    return f"{os.environ.get('CC', 'cc')} -Wall -Wextra -Werror $(pkg-config --cflags --libs tutti)"
+def compiler(cc=os.environ.get("CC", "cc")):
+    return f"{cc} -Wall -Wextra -Werror $(pkg-config --cflags --libs tutti)"
 
 
 def compile_fragment(block):
@@ -209,6 +211,16 @@ def compile_fragment(block):
         text = f"{FRAME}{frame[0]};\n{frame[0]}\n{{\n#line {block.line + 1} \"{block.name}\"\n{text}}}\n"
     save(block, "fragment.c", text)
     do(block, f"{compiler()} -Wno-unused -fsyntax-only fragment.c")
+
+
+def build(command, name):
+    """The command that compiles and links the program, with its source before the libraries."""
+    return command.replace(" $(", f" {name}.c -o {name} $(")
+
+
+def run_with_mpi(block, name):
+    if shutil.which("mpicc") and shutil.which("mpirun"):
+        do(block, f"{build(compiler('mpicc'), name)} && mpirun -n 4 ./{name}")
 
 
 def fail_to_join(block, name):
@@ -222,9 +234,18 @@ def fail_to_join(block, name):
 def run_program(block):
     name = block.program()
     save(block, f"{name}.c", block.text())
-    do(block, f"{compiler().replace(' $(', f' {name}.c -o {name} $(')}")
+    if "<mpi.h>" in block.text():
+        run_with_mpi(block, name)
+        return
+    do(block, build(compiler(), name))
     do(block, f"./{name} && tutti run -n 4 ./{name}")
     fail_to_join(block, name)
+
+
+def run_python(block):
+    with open("program.py", "w", encoding="utf-8") as file:
+        file.write(block.text())
+    do(block, "python3 program.py && tutti run -n 4 python3 program.py")
 
 
 def run_commands(block):
@@ -250,6 +271,8 @@ def run(block):
         compare(block, block.said("printed by")[0])
     elif block.language == "c":
         (run_program if block.has_main() else compile_fragment)(block)
+    elif block.language == "python":
+        run_python(block)
     else:
         run_commands(block)
     return True
