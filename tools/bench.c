@@ -81,16 +81,17 @@ static const struct argp_option options[] = {
      0},
     {"json", OPTION_JSON, "FILE|-", 0,
      "write the rows as a JSON array to FILE (-: standard output, instead of the table)", 0},
-    {"iterations", OPTION_ITERATIONS, "N", 0, "time N calls", 0},
-    {"time", OPTION_TIME, "S", 0, "or time each row for about S seconds (default: 0.3)", 0},
+    {"iterations", OPTION_ITERATIONS, "N", 0,
+     "time N calls, instead of calls for the seconds of --time", 0},
+    {"time", OPTION_TIME, "S", 0, "time each row for about S seconds (default: 0.3)", 0},
     {"batch", OPTION_BATCH, "S", 0,
      "time batches of calls that take about S seconds (default: 0.001); shorter ones are disturbed "
      "less often on a busy machine",
      0},
     {"random", OPTION_RANDOM, "S", 0,
-     "instead, verify problems that are drawn at random, for about S seconds, and stop at the "
-     "first "
-     "wrong result",
+     "instead of a PROBLEM, verify problems that are drawn at random, for about S seconds, and "
+     "stop "
+     "at the first wrong result",
      0},
     {"seed", OPTION_SEED, "N", 0, "draw other problems (default: 1)", 0},
     {0},

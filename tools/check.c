@@ -50,8 +50,8 @@ static const struct argp_option options[] = {
      1},
     {"gaps", OPTION_GAPS, NULL, 0,
      "there are gaps between the pieces of an allgatherv, alltoallv, gatherv or scatterv", 1},
-    {"scattered", OPTION_SCATTERED, "N", 0, "rank r is on node r mod N; for a PROBLEM without @",
-     1},
+    {"scattered", OPTION_SCATTERED, "N", 0,
+     "rank r is on node r mod N; for a PROBLEM that names no nodes", 1},
     {0},
 };
 

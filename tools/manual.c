@@ -201,8 +201,9 @@ static void put_setting(FILE *out, const struct tt_known_setting *setting)
     static const char *const rules[] = {
         [TT_SETTING_OWN] = "",
         [TT_SETTING_SAME] = " It must be the same on all ranks.",
-        [TT_SETTING_AGREED] =
-            " The ranks may have different values; docs/tuning.md says which one is in force.",
+        [TT_SETTING_AGREED] = " The ranks may have different values; docs/tuning.md in the sources "
+                              "of Tutti says which "
+                              "one is in force.",
     };
     char values[200];
     fprintf(out, ".TP\n.B %s\n", setting->name);

@@ -433,8 +433,9 @@ static const struct argp_option options[] = {
     {"wd", 0, NULL, ALIAS, NULL, 0},
     {"timeout", OPTION_TIMEOUT, "S", 0, "end everything after S seconds, with code 124", 0},
     {"on-failure", OPTION_ON_FAILURE, "end|continue|continue-fail", 0,
-     "what happens to the other ranks when one fails: they are ended after 1 s (the default); they "
-     "go on, and the job ends with 0 if they do; they go on, and the job has failed",
+     "what happens to the other ranks when one fails. end (the default): they are ended after 1 s; "
+     "continue: they go on, and the job ends with 0 if they do; continue-fail: they go on, and the "
+     "job has failed",
      0},
     {"tag", OPTION_TAG, NULL, 0, "begin each line of output with the [rank] it comes from", 0},
     {"tag-output", 'l', NULL, ALIAS, NULL, 0},

@@ -65,7 +65,7 @@ typedef int tutti_allgather_fn(const void *in, void *out, size_t bytes, void *ar
  * and with equal `bytes`. There are a few calls for the first client and, if the job is on several
  * hosts, a few for each further client. The calls come from the calling thread, and none after this
  * function has returned. If a rank cannot go on, it makes one more call, so that all ranks return.
- * If the last of the calls fails on some ranks only, the ranks on which it succeeds wait for up to
+ * If the last of the calls fails on some ranks only, the other ranks wait for up to
  * TUTTI_BOOT_TIMEOUT seconds (300 unless set), and return BOOT or PEER.
  *
  * A process belongs to one job. Each further call, with the same rank and size, makes a further
@@ -128,8 +128,8 @@ typedef void tutti_hook_fn(void *arg);
  * runs. A waiting call calls hook(arg) after it has looked `first` times in vain for what it waits
  * for, after each `every` further looks in vain, and before each sleep. A call that finds what it
  * waits for within `first` looks does not call the hook. A look takes some 10 ns while the call
- * spins, and longer while it yields the processor (docs/tuning.md, Waiting). With first = 200 and
- * every = 32, a hook does not make short calls slower.
+ * spins, and longer while it yields the processor (Waiting in docs/tuning.md of the sources). With
+ * first = 200 and every = 32, a hook does not make short calls slower.
  *
  * hook = NULL removes the hook, and the other arguments are ignored. The client keeps `hook` and
  * `arg` until the hook is removed or replaced, or until the client is finalized. tutti_init does

@@ -196,8 +196,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_destinations(const tutti_team
  *         team = rest;                           with which to do the work once more
  *     }
  *
- * An error other than a peer's failure would occur again on the new team. docs/recovery.md has a
- * whole program, which ends in that case.
+ * An error other than a peer's failure would occur again on the new team. docs/recovery.md in the
+ * sources of Tutti has a whole program, which ends in that case.
  *
  * The launcher must let the other ranks live when a rank dies: `tutti run --on-failure=continue`.
  *
@@ -211,8 +211,9 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_destinations(const tutti_team
  * collective returns MEMORY, LIMIT, SYSTEM or MISMATCH to a rank, that rank counts as failed in all
  * teams of the client from then on. The library has reported to the other members that the rank
  * cannot go on; if the rank itself calls tutti_team_agree or tutti_team_shrink, it gets PEER. The
- * method and its proof are in src/recover/accord.h; the calls are those of user-level failure
- * mitigation for MPI (Bland, Bouteiller, Herault, Bosilca, Dongarra, IJHPCA 27(3), 2013). */
+ * method and its proof are in src/recover/accord.h of the sources; the calls are those of
+ * user-level failure mitigation for MPI (Bland, Bouteiller, Herault, Bosilca, Dongarra,
+ * IJHPCA 27(3), 2013). */
 
 /* Combines *value of all members by bitwise AND and returns the result in *value. The result
  * contains the value of every member that returns OK; it may or may not contain that of a member

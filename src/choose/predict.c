@@ -21,10 +21,10 @@ enum {
     CALLS = 6,            /* calls in a row that are followed; the first WARM of them do not
                            * count */
     WARM = 2,
-    WORK_MARGIN = 16, /* takes_more divides the work for a call by WORK_MARGIN, and subtracts the
-                       * quotient from it as a margin */
-    ROUNDS = 3        /* if a root runs ahead and ranks take turns, ROUNDS times as many calls are
-                       * followed as there are slots */
+    WORK_MARGIN = 16, /* takes_more subtracts a margin from the work for a call: this work divided
+                       * by WORK_MARGIN */
+    ROUNDS = 3        /* if a root runs ahead and ranks take turns: how many times as many calls as
+                       * there are slots are followed */
 };
 
 _Static_assert(TT_PREDICT_RANKS <= 64, "tt_follow.awaits has a bit for each rank");
@@ -371,7 +371,8 @@ static bool takes_more(const struct tt_predictor *s, int64_t now)
     int64_t begin = ended > 0 ? end_of(s, ended - 1, &last) : 0, alone = alone_for_call(s);
     if (alone - alone / WORK_MARGIN > s->most_ps) return true;
     if (calls_follow(s) && (now - begin) / 2 > s->most_ps) return true;
-    /* After STEPS_SOME steps, a prediction of two calls is enough. */
+    /* After STEPS_SOME steps, the prediction ends with the second call. The predicted time is then
+     * that of the second call, which has taken now - begin so far. */
     if (ended == 1 && s->steps > STEPS_SOME) return now - begin > s->most_ps;
     if (ended < warm) return false;
     int64_t time = end_at_least(s, begin, now) - end_of(s, warm - 1, &last);
@@ -694,8 +695,9 @@ tutti_status tt_predict_calls(const struct tt_algorithm *algorithm, const struct
 struct tt_map tt_plan_map(const struct tt_algorithm *algorithm, const struct tt_call *c,
                           const struct tt_map *map, bool *is_short)
 {
-    /* A composed plan uses a part of the window in each of its stages. So by such a plan, or on
-     * several nodes, a call gets short windows only if its bytes fit in 1 / PARTS of a window. */
+    /* A composed plan uses a part of the window in each of its stages. So if the plan is composed,
+     * or the team is on several nodes, the call gets short windows only if its bytes fit in a short
+     * window divided by PARTS. */
     enum { PARTS = 4 };
     struct tt_map low = *map;
     bool pieces = c->coll == TT_COLL_alltoall || c->coll == TT_COLL_scatter;

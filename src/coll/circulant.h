@@ -34,7 +34,8 @@ struct tt_circulant {
     struct tt_range blocks; /* the scratch for the p blocks, in the order of positions */
 };
 
-/* Returns the rounds, and takes the scratch for the blocks. p > 1. */
+/* Returns the rounds of rank `me` of p ranks (p > 1), and takes scratch for the p blocks from the
+ * plan. */
 struct tt_circulant tt_circulant(struct tt_builder *b, const struct tt_call *call, int p, int me);
 
 /* Appends the rounds that reduce. The reduction of this rank's block goes to `result`. IN is read

@@ -3,8 +3,9 @@
  * The two trees of two-tree.h.
  *
  * The first tree of n nodes, numbered from 1: a node whose number is a multiple of 2^l but not of
- * 2^(l+1) is on level l. Its children are the nodes 2^(l-1) before it and after it. If the tree has
- * no node 2^(l-1) after it, the child there is the top of the nodes that are left.
+ * 2^(l+1) is on level l. A node on level 0 has no children. Otherwise one child is the node 2^(l-1)
+ * before it. The other child is the node 2^j after it, for the greatest j < l for which the tree
+ * has such a node; node n has no such child.
  */
 #include "coll/two-tree.h"
 

@@ -187,7 +187,7 @@ struct tt_mpi_comm {
     bool inter;
     /* how many neighbours this rank sends to (MPI topologies); set only for a report */
     int neighbours;
-    enum tt_mpi_choice left; /* TT_MPI_TAKEN, or why the host does all calls on it */
+    enum tt_mpi_choice left; /* TT_MPI_TAKEN, or why the host does all calls on this communicator */
     /* Only team.c sets these. */
     tutti_team *team;   /* the communicator's team; NULL: it has none, or none yet */
     atomic_bool failed; /* a call has failed in a way that usually breaks the team */

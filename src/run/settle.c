@@ -96,9 +96,9 @@ static tutti_status left_early(const struct tt_team *t, int r)
                    t->job_rank[r], t->job_rank[t->me], mine);
 }
 
-/* Returns the first execution whose counts perhaps neither this rank nor member r has compared yet:
- * the first that one of the two has not ended. If both have ended all, returns the last
- * execution. */
+/* Returns the first execution that this rank or member r has not ended. Both have ended all
+ * executions before it, so one of them has compared the counts of these. If both have ended all
+ * executions, returns the last one. */
 static uint64_t first_to_compare(const struct tt_team *t, int r)
 {
     uint64_t first = t->my_done;

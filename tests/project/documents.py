@@ -8,8 +8,11 @@ An example is a block of code: fenced, indented by four spaces, or between .nf a
 source of a manual page.
 
 - ```c with a main() is saved under the name that the text before it gives in `backquotes`
-  (app.c if there is none), compiled with all warnings, and run alone and as four ranks. Without
-  a main() it is only compiled, as a file of its own or within the frame that a comment gives.
+  (app.c if there is none), compiled with all warnings, and run alone and as four ranks. It also
+  runs where tutti_init fails: there it must print an error and exit with 1. Without a main() it
+  is only compiled, as a file of its own or within the frame that a comment gives.
+  A program that includes mpi.h is compiled by mpicc and run by mpirun instead, if there are both.
+- ```python is a program that runs alone and as four ranks.
 - ```sh and indented blocks are commands: each block runs as one script, which ends at the first
   command that fails. ./app and ./program are the document's own program, or the example
   `hello`.
@@ -21,7 +24,9 @@ applies. In a manual page they are comments of that format (.\\" not run: ...).
     <!-- not run: REASON -->                 for the block
     <!-- not run `WORDS`: REASON -->         for the lines in which WORDS occur
     <!-- inside: int f(tutti_team *team) --> the fragment is the body of that function
-    <!-- printed by: COMMAND -->             COMMAND prints the block; ... stands for any lines
+    <!-- printed by: COMMAND -->             COMMAND prints the block; ... stands for any lines, and
+                                             "# ..." after two blanks at the end of a line is a
+                                             comment that COMMAND does not print
 
 --check only checks that all blocks are of these kinds; --program prints the first program.
 """
@@ -37,7 +42,7 @@ FENCE = re.compile(r"^\s*```(\w*)\s*$")
 REMARK = re.compile(r'^(?:<!--|\.\\")\s*(not run|inside|printed by)\b\s*(?:`([^`]+)`)?\s*:\s*(.*?)\s*(?:-->)?$')
 SETTING = re.compile(r"^\w+=")
 # Programs that a machine may lack; lines that start one are skipped there.
-OPTIONAL = {"mpirun", "prun", "srun", "sbatch"}
+OPTIONAL = {"mpirun", "prterun", "prun", "srun", "sbatch"}
 # Programs that a test must not run.
 FORBIDDEN = {"sudo", "apt-get", "rm"}
 FRAME = "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <tutti/message.h>\n#include <tutti/tutti.h>\n"
@@ -170,7 +175,7 @@ def check_command(block, command):
 def check(block):
     if any(not reason for what, _, reason in block.remarks if what == "not run"):
         raise Fault(block, "why is it not run?")
-    if block.said("not run") or block.said("printed by") or block.language in ("text", "c"):
+    if block.said("not run") or block.said("printed by") or block.language in ("text", "c", "python"):
         return
     if block.language != "sh":
         raise Fault(block, f"a block in {block.language}: say <!-- not run: REASON --> before it")
@@ -195,8 +200,8 @@ def save(block, name, text):
         file.write(f'#line {block.line + 1} "{block.name}"\n{text}')
 
 
-def compiler():
-    return f"{os.environ.get('CC', 'cc')} -Wall -Wextra -Werror $(pkg-config --cflags --libs tutti)"
+def compiler(cc=os.environ.get("CC", "cc")):
+    return f"{cc} -Wall -Wextra -Werror $(pkg-config --cflags --libs tutti)"
 
 
 def compile_fragment(block):
@@ -208,11 +213,39 @@ def compile_fragment(block):
     do(block, f"{compiler()} -Wno-unused -fsyntax-only fragment.c")
 
 
+def build(command, name):
+    """The command that compiles and links the program, with its source before the libraries."""
+    return command.replace(" $(", f" {name}.c -o {name} $(")
+
+
+def run_with_mpi(block, name):
+    if shutil.which("mpicc") and shutil.which("mpirun"):
+        do(block, f"{build(compiler('mpicc'), name)} && mpirun -n 4 ./{name}")
+
+
+def fail_to_join(block, name):
+    """Runs a program where tutti_init fails, and expects that it prints why and exits with 1."""
+    done = subprocess.run([f"./{name}"], env={**os.environ, "TUTTI_NODES": "2,1"}, stdin=subprocess.DEVNULL,
+                          text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if done.returncode != 1 or "TUTTI_NODES" not in done.stdout:
+        raise Fault(block, f"where tutti_init fails, {name} ends with {done.returncode} and prints:\n{done.stdout}")
+
+
 def run_program(block):
     name = block.program()
     save(block, f"{name}.c", block.text())
-    do(block, f"{compiler().replace(' $(', f' {name}.c -o {name} $(')}")
+    if "<mpi.h>" in block.text():
+        run_with_mpi(block, name)
+        return
+    do(block, build(compiler(), name))
     do(block, f"./{name} && tutti run -n 4 ./{name}")
+    fail_to_join(block, name)
+
+
+def run_python(block):
+    with open("program.py", "w", encoding="utf-8") as file:
+        file.write(block.text())
+    do(block, "python3 program.py && tutti run -n 4 python3 program.py")
 
 
 def run_commands(block):
@@ -222,9 +255,10 @@ def run_commands(block):
 
 
 def compare(block, command):
-    """Checks that the command prints the block. A line of three dots stands for any lines."""
+    """Checks that the command prints the block. A line of three dots stands for any lines, and the
+    block may add comments to lines."""
     said = "\n".join(line.rstrip() for line in do(block, command).splitlines())
-    shown = "\n".join(line.rstrip() for line in block.lines)
+    shown = "\n".join(re.sub(r"(?<=\S)\s{2,}# .*", "", line).rstrip() for line in block.lines)
     pattern = "\n".join(r"(?:.*\n)*?.*" if line.strip() == "..." else re.escape(line) for line in shown.split("\n"))
     if not re.fullmatch(pattern, said):
         raise Fault(block, f"{command} does not print this, but:\n{said}")
@@ -237,6 +271,8 @@ def run(block):
         compare(block, block.said("printed by")[0])
     elif block.language == "c":
         (run_program if block.has_main() else compile_fragment)(block)
+    elif block.language == "python":
+        run_python(block)
     else:
         run_commands(block)
     return True

@@ -67,6 +67,21 @@ found() {
 PATH=$prefix/bin:$PATH found "$library/cmake/Tutti"
 PATH=$TUTTI_BUILD/bin:$prefix/bin:$PATH found "$TUTTI_BUILD"
 
+# Another project may contain the sources. Its build then makes only the library.
+mkdir "$work/around"
+cp "$here/external/version.c" "$work/around"
+cat >"$work/around/CMakeLists.txt" <<PROJECT
+cmake_minimum_required(VERSION 3.25)
+project(around LANGUAGES C)
+add_subdirectory($TUTTI_SOURCE tutti EXCLUDE_FROM_ALL)
+add_executable(around version.c)
+target_link_libraries(around PRIVATE Tutti::tutti)
+PROJECT
+cmake -G Ninja -S "$work/around" -B "$work/around/build" >/dev/null
+steps=$(ninja -C "$work/around/build" -t commands all)
+grep -q -- '-o around .*libtutti.so' <<<"$steps" || die 'add_subdirectory: the program is not linked to Tutti'
+! grep -E 'tutti/(tests|tools|lab|examples)/' <<<"$steps" || die 'add_subdirectory builds more than the library'
+
 # The installed library finds the laboratory beside it, without LD_LIBRARY_PATH.
 printf 'tutti plan 1\nplan barrier algorithm none rank r of p type i8\nlane 0\n' >"$work/none.plan"
 cat >"$work/barrier.c" <<'PROGRAM'

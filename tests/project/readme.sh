@@ -16,13 +16,13 @@ library=$(dirname "$(find "$work/prefix" -name libtutti.so)")
 export PKG_CONFIG_PATH=$library/pkgconfig LD_LIBRARY_PATH=$library PATH=$work/prefix/bin:$PATH
 
 cd "$work"
-block c >sum.c
+block c >ranksum.c
 block sh >commands.sh
-[ -s sum.c ] && [ -s commands.sh ]
+[ -s ranksum.c ] && [ -s commands.sh ]
 bash -euxo pipefail commands.sh | sort >said
 printf 'rank %d of 4: the sum of all ranks is 6\n' 0 1 2 3 | diff - said
 
-./sum | diff <(echo 'rank 0 of 1: the sum of all ranks is 0') -
+./ranksum | diff <(echo 'rank 0 of 1: the sum of all ranks is 0') -
 
 # The README's numbers of algorithms and collectives are those of the command.
 tutti list --names >names

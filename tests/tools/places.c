@@ -68,15 +68,15 @@ static const struct {
     {NULL, NULL, NULL, 3, {TT_BIND_THREAD, 0, 0}, "0;2;4"},
     {NULL, "1,3-7", "", 2, {0}, "1;3"},
     {NULL, NULL, NULL, 5, {0}, "1;3;4;6;5"},
-    /* A core of which one processor is taken is not used at all; both processors of the other cores
-     * are. */
+    /* Another job has taken a processor of a core. Ranks get the processors of the other cores, and
+     * the processor that is left on this core only if the others do not suffice. */
     {NULL, "0-7", "3", 3, {0}, "0-1;4-5;6-7"},
     {NULL, NULL, NULL, 4, {0}, "0;4;6;1"},
     {NULL, NULL, NULL, 7, {0}, "0;4;6;1;5;7;2"},
     {NULL, NULL, NULL, 7, {TT_BIND_CORE, 0, 0}, "0-1;4-5;6-7;2-3"},
     {NULL, NULL, "0,2,4,6", 5, {0}, "0;2;4;6;1"},
-    /* Ranks with several threads get adjacent cores, or, if there are too few cores, adjacent
-     * processors, or, if there are too few processors, an even share of them. */
+    /* Ranks with several threads get adjacent cores. If there are too few cores, they get adjacent
+     * processors; if there are too few processors, they get an even share of them. */
     {"core:8 pu:2", "0-15", "", 2, {TT_BIND_DEFAULT, 0, 3}, "0-5;6-11"},
     {NULL, NULL, NULL, 3, {TT_BIND_DEFAULT, 0, 3}, "0-2;3-5;6-8"},
     {NULL, NULL, NULL, 3, {TT_BIND_DEFAULT, 0, 8}, "0-4;5-9;10-14"},

@@ -338,9 +338,9 @@ static int64_t extreme_bin(void)
 }
 
 /* Returns a sum with extreme bins, even if its window stands for an infinity or a NaN. If `turn`
- * modulo 5 is 0, these sums all have the same window. With each step from 0 to 4 a further kind of
- * windows occurs: the lowest ones; a few adjacent ones; those that stand for infinities and NaN,
- * and some before them, which no sum of doubles has; windows with random numbers. */
+ * modulo 5 is 0, these sums all have the same window. From 1 on, some have one of the lowest
+ * windows; from 2 on, one of a few adjacent windows; from 3 on, a window that stands for infinities
+ * and NaN, or one just before these, which no sum of doubles has; and if it is 4, any window. */
 static tutti_binned any_words(int turn)
 {
     tutti_binned sum;
@@ -398,8 +398,8 @@ static void too_many_values_become_nan(void **state)
 {
     (void)state;
     static tutti_binned sums[40];
-    /* all bits of the middle one of its three bins are 1, so no other value overflows a bin
-     * sooner */
+    /* A sum of this value fills the middle one of its three bins with ones. So if the sum is
+     * doubled again and again, a bin overflows sooner than with any other value. */
     double largest = 0x1.fffffffffffffp31;
     for (int i = 0; i < 40; i++) (void)tutti_sum_local(&sums[i], 1, TUTTI_F64, &largest, 1);
     for (int doubling = 0; doubling < 40; doubling++) {
