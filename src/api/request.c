@@ -398,27 +398,16 @@ static void enlist(tutti_request *request)
     request->team->requests = request;
 }
 
-/* Whether another member may still read the packed elements of the request (tt_packed_park). */
-static bool must_park(const tutti_request *request)
-{
-    const struct tt_packed *k = request->packed;
-    return k && !k->arena && request->team->run.broken != TUTTI_OK &&
-           tt_exec_is_known(request->exec);
-}
-
 void tt_request_delete(tutti_request *request)
 {
     *request->link = request->next;
     if (request->next) request->next->link = request->link;
-    request->exec->state = TT_EXEC_IDLE;
+    tt_exec_abandon(request->exec);
     tt_exec_settle_debt(request->exec);
-    bool parks = must_park(request);
+    bool reachable = tt_exec_is_reachable(request->exec);
     tt_exec_free(request->exec);
     tt_prepared_drop(request->prepared);
-    if (parks)
-        tt_packed_park(request->packed);
-    else
-        tt_packed_free(request->packed);
+    tt_packed_free(request->packed, reachable ? &request->team->client->fabric : NULL);
     free_request(request);
 }
 
@@ -477,7 +466,7 @@ static tutti_status make_packed(tutti_team *team, struct tt_args *args, tutti_re
     if (status == TUTTI_OK)
         name_packed(*request, args, packed);
     else
-        tt_packed_free(packed);
+        tt_packed_free(packed, NULL);
     return status;
 }
 
