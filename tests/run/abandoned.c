@@ -3,7 +3,8 @@
  * A rank that leaves the client while its alltoall is under way, and goes on with other memory:
  * `abandoned [threads] WHAT`, on two ranks. Rank 0 starts its alltoall first, so it has not read
  * the elements of rank 1 yet when rank 1 leaves. Rank 0 completes the call only after rank 1 has
- * overwritten whatever memory it got back. Then rank 0 must get the right elements, or PEER.
+ * overwritten whatever memory it got back. Then rank 0 must get the right elements, or PEER, and
+ * may not write into that memory.
  *
  * WHAT is `packed` (elements of a derived type with gaps) or `plain` (a basic type). The program
  * prints the status that rank 0 gets. The ranks wait for each other by files in the current folder.
@@ -55,6 +56,15 @@ static void take_freed(char *block[BLOCKS])
     }
 }
 
+/* Checks that nobody has written to the memory since. */
+static void check_taken(char *block[BLOCKS])
+{
+    for (int i = 0; i < BLOCKS; i++) {
+        for (int k = 0; k < BLOCK; k++) EXPECT((unsigned char)block[i][k] == 0xee);
+        free(block[i]);
+    }
+}
+
 static void check(tutti_status status)
 {
     const int stride = packed ? 2 : 1;
@@ -88,7 +98,7 @@ static void one_rank(tutti_client *client, void *arg)
     take_freed(block);
     make_file("gone");
     await_file("finished"); /* the memory of a process that has ended cannot be read */
-    for (int i = 0; i < BLOCKS; i++) free(block[i]);
+    check_taken(block);
 }
 
 int main(int argc, char **argv)
