@@ -29,7 +29,7 @@ tutti_status tutti_cart_dims(int p, int n, int *dims)
             return tt_fail(TUTTI_ERR_ARG, "dims[%d] is %d (allowed: 0 or more)", i, dims[i]);
     if (tt_cart_balance(p, n, dims)) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_ARG,
-                   "the dimensions that are not 0 do not divide %d ranks without a rest", p);
+                   "no grid with the dimensions that are not 0 has exactly %d places", p);
 }
 
 /* Checks the arguments of a grid, and stores them in *cart. */

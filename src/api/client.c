@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "api/api.h"
-#include "api/packed.h"
 #include "api/report.h"
 #include "api/warn.h"
 #include "boot/watch.h"
@@ -59,7 +58,6 @@ static void destroy(tutti_client *client, tutti_status status)
     tt_net_free(&client->net);
     tt_lock_free(client->lock);
     tt_handle_free(&clients, client);
-    tt_packed_leave();
 }
 
 /* Places the world's ranks in the network that TUTTI_NETWORK describes. Its nodes are processes, so
@@ -123,7 +121,6 @@ tutti_status tt_client_join(struct tt_seat *seat, bool owns, tutti_client **made
 {
     tutti_client *client = tt_handle_new(&clients);
     if (!client) return cannot_join(seat, owns);
-    tt_packed_enter();
     client->seat = *seat;
     client->owns_seat = owns;
     tutti_status status = set_up(client);

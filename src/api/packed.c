@@ -14,7 +14,6 @@
  */
 #include "api/packed.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -258,7 +257,8 @@ static tutti_status find_memory(struct tt_packed *k, struct tt_arena *arena, int
 {
     if (bytes == 0) return TUTTI_OK;
     if (!k->args.call.shared) {
-        k->memory = tt_alloc((size_t)bytes);
+        k->bytes = bytes;
+        k->memory = tt_alloc((size_t)tt_parked_at(bytes) + sizeof(struct tt_parked));
         return k->memory ? TUTTI_OK
                          : tt_fail(TUTTI_ERR_MEMORY, "no memory for %lld bytes of packed elements",
                                    (long long)bytes);
@@ -275,7 +275,8 @@ static tutti_status make_memory(struct tt_packed *k, tutti_team *team, int64_t i
     int64_t bytes;
     if (__builtin_mul_overflow(in, sz, &in) || in > INT64_MAX - TT_LINE ||
         __builtin_mul_overflow(out, sz, &out) ||
-        __builtin_add_overflow(tt_round_up(in, TT_LINE), out, &bytes))
+        __builtin_add_overflow(tt_round_up(in, TT_LINE), out, &bytes) ||
+        bytes > INT64_MAX - TT_LINE)
         return tt_fail(TUTTI_ERR_ARG, "counts of elements of %lld bytes overflow", (long long)sz);
     TT_TRY(find_memory(k, &team->client->fabric.arena, bytes));
     if (k->arena) k->memory = tt_fabric_at(&team->client->fabric, k->offset);
@@ -675,58 +676,29 @@ tutti_status tt_packed_new(tutti_team *team, const struct tt_args *args, struct 
     if (status == TUTTI_OK)
         *packed = k;
     else
-        tt_packed_free(k);
+        tt_packed_free(k, NULL);
     return status;
 }
 
-void tt_packed_free(struct tt_packed *k)
+static void free_memory(struct tt_packed *k, const struct tt_fabric *reached)
 {
-    if (!k) return;
-    if (k->arena)
-        tt_arena_put(k->arena, k->offset);
+    if (k->arena && !reached) tt_arena_put(k->arena, k->offset);
+    if (k->arena || !k->memory) return;
+    if (reached)
+        tt_fabric_park(reached, (struct tt_parked *)(k->memory + tt_parked_at(k->bytes)),
+                       k->memory);
     else
         tt_free(k->memory);
+}
+
+void tt_packed_free(struct tt_packed *k, const struct tt_fabric *reached)
+{
+    if (!k) return;
+    free_memory(k, reached);
     if (k->layout) tt_layout_drop(k->layout);
     for (int i = 0; !k->layout && i < k->packs + k->unpacks; i++)
         tt_layout_drop(k->pieces[i].layout);
     tt_free(k);
-}
-
-/* ---- After a failure ---- */
-
-static pthread_mutex_t parking = PTHREAD_MUTEX_INITIALIZER;
-static struct tt_packed *parked;
-static int users; /* clients of this process */
-
-void tt_packed_park(struct tt_packed *k)
-{
-    if (!k) return;
-    pthread_mutex_lock(&parking);
-    k->next = parked;
-    parked = k;
-    pthread_mutex_unlock(&parking);
-}
-
-void tt_packed_enter(void)
-{
-    pthread_mutex_lock(&parking);
-    users++;
-    pthread_mutex_unlock(&parking);
-}
-
-void tt_packed_leave(void)
-{
-    struct tt_packed *k = NULL;
-    pthread_mutex_lock(&parking);
-    if (--users == 0) {
-        k = parked;
-        parked = NULL;
-    }
-    pthread_mutex_unlock(&parking);
-    for (struct tt_packed *next; k; k = next) {
-        next = k->next;
-        tt_packed_free(k);
-    }
 }
 
 /* ---- Starting and ending ---- */

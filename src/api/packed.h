@@ -26,11 +26,11 @@ struct tt_packed {
     struct tt_arena *arena; /* the arena from which `memory` comes; NULL: the heap */
     int64_t offset;         /* the offset of `memory` in the segment, if `memory` comes from an
                              * arena */
+    int64_t bytes;          /* the bytes of `memory`, if it comes from the heap */
     char *memory, *in, *out;
     struct tt_args args; /* the call in terms of the packed elements */
     bool pending;
     int packs, unpacks;
-    struct tt_packed *next; /* the next of the objects that wait to be freed (tt_packed_park) */
     struct tt_packed_piece *pieces;
     struct tt_neighbors neighbors; /* if the call is a neighbourhood collective */
     /* The contents of the pieces of the input, contents[0], and of the output, contents[1]; NULL:
@@ -52,17 +52,11 @@ bool tt_packed_valid(const struct tt_packed *packed);
 /* Prepares the packing of a checked call. The caller frees *packed. Errors: ARG (NULL, overflow,
  * elements too large for a user-defined operation), LIMIT, MEMORY. */
 tutti_status tt_packed_new(tutti_team *team, const struct tt_args *args, struct tt_packed **packed);
-/* Frees the object and its memory, and drops its references to layouts. NULL is allowed. */
-void tt_packed_free(struct tt_packed *packed);
-
-/* Frees the object when this process has no client any more. If a call failed on this rank, a
- * member that has not noticed the failure may still read the packed elements. If that member is a
- * thread of this process, freed memory would crash it. NULL is allowed. The object must not have
- * memory of an arena. Any thread may call this function and the next two. */
-void tt_packed_park(struct tt_packed *packed);
-/* Counts the clients of this process: tt_packed_enter adds one, tt_packed_leave takes one away. */
-void tt_packed_enter(void);
-void tt_packed_leave(void);
+/* Frees the object and its memory, and drops its references to layouts. If other members may still
+ * access the packed elements (tt_exec_is_reachable), the caller gives the client's fabric as
+ * `reached`, which then keeps the memory (tt_fabric_park); memory of an arena stays allocated as
+ * long as the client. `reached` is NULL if nobody accesses the elements. NULL is allowed. */
+void tt_packed_free(struct tt_packed *packed, const struct tt_fabric *reached);
 
 /* Packs the input. The caller calls this function at each start. */
 void tt_packed_begin(struct tt_packed *packed);

@@ -321,6 +321,7 @@ static tutti_status run_packed(tutti_team *team, struct tt_args *args)
     tt_exec_block(request->exec);
     status = tutti_start(request);
     if (status == TUTTI_OK) status = tutti_wait(request);
+    if (request->prepared->trial) tt_trial_end(request->prepared->trial);
     tt_request_delete(request);
     return status;
 }
@@ -398,27 +399,16 @@ static void enlist(tutti_request *request)
     request->team->requests = request;
 }
 
-/* Whether another member may still read the packed elements of the request (tt_packed_park). */
-static bool must_park(const tutti_request *request)
-{
-    const struct tt_packed *k = request->packed;
-    return k && !k->arena && request->team->run.broken != TUTTI_OK &&
-           tt_exec_is_known(request->exec);
-}
-
 void tt_request_delete(tutti_request *request)
 {
     *request->link = request->next;
     if (request->next) request->next->link = request->link;
-    request->exec->state = TT_EXEC_IDLE;
+    tt_exec_abandon(request->exec);
     tt_exec_settle_debt(request->exec);
-    bool parks = must_park(request);
+    bool reachable = tt_exec_is_reachable(request->exec);
     tt_exec_free(request->exec);
     tt_prepared_drop(request->prepared);
-    if (parks)
-        tt_packed_park(request->packed);
-    else
-        tt_packed_free(request->packed);
+    tt_packed_free(request->packed, reachable ? &request->team->client->fabric : NULL);
     free_request(request);
 }
 
@@ -473,11 +463,12 @@ static tutti_status make_packed(tutti_team *team, struct tt_args *args, tutti_re
     struct tt_as_given given;
     set_given(&given, team, &packed->args);
     tutti_status status = shape_of(team, &packed->args, &given, &prepared);
+    if (status == TUTTI_OK && prepared->trial) status = begin_measured(team, prepared);
     if (status == TUTTI_OK) status = request_of(team, &packed->args, prepared, request);
     if (status == TUTTI_OK)
         name_packed(*request, args, packed);
     else
-        tt_packed_free(packed);
+        tt_packed_free(packed, NULL);
     return status;
 }
 
@@ -516,15 +507,18 @@ static bool meets_first(const tutti_team *team, const struct tt_args *args)
     return status != TUTTI_OK || first != NULL;
 }
 
-/* Makes a request. A persistent request is normally made without communication, so an error of this
- * rank does not concern the other ranks. If the algorithm lets the ranks communicate first
- * (meets_first), the other ranks wait for this rank, so the error breaks the team. */
+/* Makes a request. call.steady is set for a request of the user, and not for a blocking call that
+ * packs: other ranks may make that call without packing, and they measure it.
+ *
+ * A persistent request is normally made without communication, so an error of this rank does not
+ * concern the other ranks. If the algorithm lets the ranks communicate first (meets_first), the
+ * other ranks wait for this rank, so the error breaks the team. */
 static tutti_status make_request(tutti_team *team, struct tt_args *args, tutti_request **request)
 {
     TT_TRY_HANDLE(team);
     TT_LOCKED(team->client->lock, make_request(team, args, request));
     if (!request) return tt_fail(TUTTI_ERR_ARG, "request is NULL");
-    args->call.steady = team->run.map.measures;
+    args->call.steady &= team->run.map.measures;
     tutti_status status =
         packs(args) ? make_packed(team, args, request) : make_plain(team, args, request);
     if (tt_unlikely(args->lists != NULL)) tt_free(args->lists);
@@ -543,6 +537,7 @@ tutti_status tt_collective_init(tutti_team *team, struct tt_args *args, unsigned
                        flags & ~(unsigned)(TUTTI_REQUEST_IN_ORDER | TUTTI_REQUEST_SHARED));
     if (flags & TUTTI_REQUEST_IN_ORDER) args->call.commutes = false;
     args->call.shared = flags & TUTTI_REQUEST_SHARED;
+    args->call.steady = true;
     args->may_wait = true;
     return make_request(team, args, request);
 }
@@ -551,6 +546,7 @@ tutti_status tt_collective_start(tutti_team *team, struct tt_args *args, tutti_r
 {
     TT_TRY_HANDLE(team);
     TT_LOCKED(team->client->lock, tt_collective_start(team, args, request));
+    args->call.steady = true;
     tutti_status status = make_request(team, args, request);
     if (status != TUTTI_OK) return cannot_start(team, status);
     return tutti_start(*request);

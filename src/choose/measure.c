@@ -55,6 +55,13 @@ static tutti_status begin_trial(struct tt_cache *cache, const struct tt_team *te
     return TUTTI_OK;
 }
 
+/* Whether a call may be measured. Depends only on what is equal on all ranks that make the call. */
+static bool may_measure(const struct tt_team *team, const struct tt_call *call)
+{
+    bool user_op = tt_coll_has_op(call->coll) && (unsigned)call->op >= TUTTI_OPS;
+    return team->map.p > 1 && !team->map.net && !tt_call_counts(call) && !call->as && !user_op;
+}
+
 tutti_status tt_trial_find(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                            struct tt_trial **trial)
 {
@@ -62,8 +69,7 @@ tutti_status tt_trial_find(struct tt_cache *cache, struct tt_team *team, const s
     *trial = NULL;
     for (int i = 0; cache->trials && i < cache->trials->n; i++)
         if (is_same(&cache->trials->trial[i]->call, &c)) *trial = cache->trials->trial[i];
-    if (*trial || team->map.p < 2 || team->map.net || tt_call_counts(call) || call->as)
-        return TUTTI_OK;
+    if (*trial || !may_measure(team, call)) return TUTTI_OK;
     TT_TRY(tt_cache_ready(cache, team, &c));
     return begin_trial(cache, team, &c, trial);
 }

@@ -14,11 +14,18 @@
  * - all ranks make the same blocking calls on a team in the same order, so their counts are equal
  *   in the same call, and a trial begins and ends in the same call on all ranks. Which shapes get a
  *   trial, of which a team has TT_TRIALS at most, follows from that order, too;
+ * - a shape consists of what the ranks compare in a call. Derived types and places that make a rank
+ *   pack its elements differ from rank to rank, so a call that packs belongs to the shape of its
+ *   packed elements, as on the ranks that need not pack. With a user-defined operation this is not
+ *   possible: the plan is for the type that this rank passed, because the operation gets this type,
+ *   and two calls with one type may have two types on another rank. So these calls are not
+ *   measured;
  * - only calls that block are measured. A rank may prepare a request, or begin one, before or
  *   after another rank has come to the call that decides, and it must not wait there. So requests
  *   take no part in trials: each gets a plan of its own, not the cached plan, and its algorithm is
- *   chosen as if nothing were measured (tt_call.steady). A rank that begins a request where another
- *   one makes a call that blocks gets MISMATCH if their algorithms differ.
+ *   chosen as if nothing were measured (tt_call.steady). If a rank begins a request where another
+ *   one makes a call that blocks, both get MISMATCH during a trial, because only the second one
+ *   comes to the barrier; later they get it if their algorithms differ.
  *
  * If a rank fails before the exchange, it breaks the team, as in any other call.
  *

@@ -4,6 +4,7 @@
  */
 #include "fabric/fabric.h"
 
+#include <pthread.h>
 #include <string.h>
 
 /* ---- Simulated nodes ---- */
@@ -158,6 +159,36 @@ void tt_fabric_forbid(struct tt_fabric *f, int rank, int accesses)
     if (f->forbidden) atomic_fetch_or(&f->forbidden[rank], (unsigned char)accesses);
 }
 
+/* ---- Parked memory ---- */
+
+static pthread_mutex_t parking = PTHREAD_MUTEX_INITIALIZER;
+static struct tt_parked *parked_all;
+
+void tt_fabric_park(const struct tt_fabric *f, struct tt_parked *parked, void *memory)
+{
+    pthread_mutex_lock(&parking);
+    *parked = (struct tt_parked){parked_all, memory, f->job->stamp, f->client};
+    parked_all = parked;
+    pthread_mutex_unlock(&parking);
+}
+
+/* Frees the parked memory of those clients of this job that all ranks of the node have left. */
+static void free_forsaken(const struct tt_job_page *job)
+{
+    pthread_mutex_lock(&parking);
+    for (struct tt_parked **link = &parked_all, *parked; (parked = *link) != NULL;) {
+        if (parked->stamp != job->stamp || tt_common_find(job, parked->client)) {
+            link = &parked->next;
+            continue;
+        }
+        *link = parked->next;
+        tt_free(parked->memory);
+    }
+    pthread_mutex_unlock(&parking);
+}
+
+/* ---- Opening and closing ---- */
+
 tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
 {
     struct tt_job_page *job = tt_segment_page(&seat->segment);
@@ -180,6 +211,7 @@ tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
                             .watchdog_ns = tt_setting_seconds("TUTTI_WATCHDOG")};
     f->policy = tt_wait_policy_for(job->arenas, f->cores, false);
     f->policy.fences = true;
+    free_forsaken(job);
     tutti_status status = map_nodes(f);
     f->crowded = f->nodes <= 1;
     if (status == TUTTI_OK) status = note_same_process(f);
@@ -192,19 +224,9 @@ tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat)
     return status;
 }
 
-void tt_fabric_park(struct tt_fabric *f, struct tt_parked *parked, void *memory)
-{
-    *parked = (struct tt_parked){atomic_load(&f->parked), memory};
-    while (!atomic_compare_exchange_weak(&f->parked, &parked->next, parked)) continue;
-}
-
 void tt_fabric_close(struct tt_fabric *f)
 {
-    struct tt_parked *parked = atomic_exchange(&f->parked, NULL);
-    for (struct tt_parked *next; parked; parked = next) {
-        next = parked->next;
-        tt_free(parked->memory);
-    }
+    free_forsaken(f->job);
     if (f->ops && f->ops->close) f->ops->close(f->ops, f);
     tt_arena_release(&f->arena);
     tt_free(f->node);

@@ -88,10 +88,13 @@ struct tt_fabric_ops {
     void (*close)(const struct tt_fabric_ops *self, struct tt_fabric *f);
 };
 
-/* The record of memory that is kept until the fabric is closed (tt_fabric_park). */
+/* The record of memory that other ranks may still access (tt_fabric_park). `stamp` and `client` say
+ * to which job and client the memory belongs. */
 struct tt_parked {
     struct tt_parked *next;
     void *memory;
+    int64_t stamp;
+    int client;
 };
 
 /* The fabric as one rank sees it. */
@@ -148,7 +151,6 @@ struct tt_fabric {
     _Atomic unsigned char *forbidden;
     struct tt_wait_policy policy;
     struct tt_arena arena;
-    _Atomic(struct tt_parked *) parked;
     struct tt_tally *tally; /* what is counted for a report (tally.h); NULL: nothing */
     struct tt_watch *watch; /* watches the processes of the peers; NULL: the launcher does */
     int64_t watchdog_ns;    /* TUTTI_WATCHDOG; 0: off */
@@ -181,10 +183,29 @@ struct tt_fabric {
  * `reads`) get their final values later, when the ranks meet. */
 tutti_status tt_fabric_init(struct tt_fabric *f, const struct tt_seat *seat);
 void tt_fabric_close(struct tt_fabric *f);
-/* Frees `memory`, which is from tt_alloc, only when the fabric is closed. The caller uses this
- * after a failure, because a member that has not noticed the failure may still read data from the
- * memory. *parked lies in the same memory, after these data. Any thread may call this. */
-void tt_fabric_park(struct tt_fabric *f, struct tt_parked *parked, void *memory);
+/* Frees `memory`, which is from tt_alloc, only when no rank can access it any more. The caller uses
+ * this for memory of an execution that has failed, or that this rank has not ended when it leaves
+ * the client (tt_exec_is_reachable). *parked lies in the same memory, after its data, where
+ * tt_parked_at says. Any thread may call this.
+ *
+ * A member that knows the address of the memory may access the memory until it notices that the
+ * execution has failed. No time limit holds for that, because the system may suspend the member
+ * just before its access. If the memory were freed and used again, the member would read wrong
+ * data, and might return them with OK; or it would write into other data of this process.
+ *
+ * Only ranks of this node use the address, and a rank that leaves the client does so after its last
+ * access. When all ranks of the node have left the client, its entry disappears from the job page.
+ * So the memory is kept until the entry is gone. This process looks whenever it opens or closes a
+ * fabric of the same job. In a job of threads of one process, the thread that closes its fabric
+ * last finds the entry gone. Between processes, the memory may last until this process makes its
+ * next client, like the pieces of the arena (arena.h), or until the process ends. */
+void tt_fabric_park(const struct tt_fabric *f, struct tt_parked *parked, void *memory);
+/* Returns how many bytes behind the begin of memory that has `bytes` bytes of data its record lies,
+ * if the memory may have to be parked. */
+static inline int64_t tt_parked_at(int64_t bytes)
+{
+    return tt_round_up(bytes, _Alignof(struct tt_parked));
+}
 
 /* Kinds of access to another rank's memory by system calls, as bits. */
 enum tt_access { TT_READS = 1, TT_WRITES = 2, TT_ACCESSES = TT_READS | TT_WRITES };

@@ -146,21 +146,18 @@ static bool is_shared(const struct tt_exec *exec)
     return exec->plan->opens & 1 << TT_TMP || job->threads || job->nested;
 }
 
-/* Returns where, behind private scratch of `bytes` bytes, the record struct tt_parked lies. It is
- * used if the scratch may only be freed together with the fabric (tt_fabric_park). */
-static int64_t parked_at(int64_t bytes)
-{
-    return tt_round_up(bytes, _Alignof(struct tt_parked));
-}
-
+/* If other members may still access the scratch, scratch in the segment stays allocated as long as
+ * the client (arena.h), and private scratch is parked. */
 static void free_scratch(struct tt_exec *exec)
 {
     struct tt_fabric *f = exec->team->fabric;
     char *scratch = exec->buffer[TT_TMP];
-    if (exec->tmp_offset >= 0)
-        tt_arena_put(&f->arena, exec->tmp_offset);
-    else if (scratch && exec->team->broken != TUTTI_OK && tt_exec_is_known(exec))
-        tt_fabric_park(f, (struct tt_parked *)(scratch + parked_at(exec->bytes[TT_TMP])), scratch);
+    bool reachable = tt_exec_is_reachable(exec);
+    if (exec->tmp_offset >= 0 && !reachable) tt_arena_put(&f->arena, exec->tmp_offset);
+    if (exec->tmp_offset >= 0 || !scratch) return;
+    if (reachable)
+        tt_fabric_park(f, (struct tt_parked *)(scratch + tt_parked_at(exec->bytes[TT_TMP])),
+                       scratch);
     else
         tt_free(scratch);
 }
@@ -176,7 +173,7 @@ static tutti_status make_scratch(struct tt_exec *exec)
         exec->buffer[TT_TMP] = tt_fabric_at(exec->team->fabric, exec->tmp_offset);
         return TUTTI_OK;
     }
-    exec->buffer[TT_TMP] = tt_alloc((size_t)parked_at(bytes) + sizeof(struct tt_parked));
+    exec->buffer[TT_TMP] = tt_alloc((size_t)tt_parked_at(bytes) + sizeof(struct tt_parked));
     if (exec->buffer[TT_TMP]) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_MEMORY, "no memory for %lld bytes of scratch", (long long)bytes);
 }

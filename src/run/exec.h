@@ -149,12 +149,24 @@ static inline bool tt_exec_valid(const struct tt_exec *exec)
  * tutti_error() has the cause (MEMORY, LIMIT). */
 struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
                             enum tt_windows windows);
-/* Whether other members may know the addresses of the exec's buffers and use them: the exec was
- * started at least once when its team was not broken. On a broken team an execution ends before it
- * publishes anything. */
-static inline bool tt_exec_is_known(const struct tt_exec *exec)
+/* Whether other members may still read or write the buffers of an exec that is not under way any
+ * more: they may know the addresses, because the exec was started at least once when its team was
+ * not broken, and the last execution has not succeeded. A plan ends only after the other members
+ * have accessed this rank's buffers for the last time, because the buffers belong to the program
+ * then. So nobody accesses them after an execution that has succeeded. On a broken team an
+ * execution ends before it publishes anything. */
+static inline bool tt_exec_is_reachable(const struct tt_exec *exec)
 {
-    return exec->depth > 0;
+    return exec->depth > 0 && exec->status != TUTTI_OK;
+}
+
+/* Ends the execution, if one is under way, without waiting for other members: this rank leaves the
+ * client, and does not advance the execution any more. */
+static inline void tt_exec_abandon(struct tt_exec *exec)
+{
+    if (exec->state == TT_EXEC_IDLE) return;
+    exec->state = TT_EXEC_IDLE;
+    exec->status = TUTTI_ERR_PEER;
 }
 
 /* Frees an exec, which must be IDLE. NULL is allowed. */

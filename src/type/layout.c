@@ -102,21 +102,61 @@ static tutti_status look(const struct tt_layout *l, bool at_blocks, bool *are_ap
     return TUTTI_OK;
 }
 
-static bool has_interleaved(const struct tt_layout *l)
+/* `count` pieces of memory, `stride` bytes apart. */
+struct dimension {
+    int64_t stride, count;
+};
+
+/* Adds a dimension to the n dimensions in d[], which are in the order of their strides. */
+static void insert(struct dimension *d, int n, struct dimension more)
+{
+    for (; n > 0 && d[n - 1].stride > more.stride; n--) d[n] = d[n - 1];
+    d[n] = more;
+}
+
+/* Returns whether the elements of a field are certainly apart, even if they interleave, because
+ * they form a grid, such as the columns of a matrix: each level of nesting has one field, so the
+ * pieces of memory lie at sums of multiples of the strides. The pieces are apart if each stride is
+ * at least as long as all that lies on the dimensions of smaller strides. For if two pieces differ
+ * in a dimension, and in none of a larger stride, this dimension puts them at least its stride
+ * apart, and the smaller ones bring them closer by less than that: at least a piece's width is
+ * left. */
+static bool is_grid(const struct tt_field *field)
+{
+    struct dimension d[DEEPEST + 2];
+    int n = 0;
+    const struct tt_layout *inner;
+    do {
+        inner = field->inner;
+        if (field->count > 1) insert(d, n++, (struct dimension){inner->extent, field->count});
+        field = inner->field;
+    } while (!inner->solid && inner->n == 1);
+    int64_t bytes = inner->end - inner->begin;
+    for (int k = 0; k < n; k++) {
+        if (d[k].stride < bytes) return false;
+        bytes += (d[k].count - 1) * d[k].stride;
+    }
+    return true;
+}
+
+/* Whether the elements of a field may share bytes with each other. */
+static bool may_overlap(const struct tt_layout *l)
 {
     for (int k = 0; k < l->n; k++) {
         const struct tt_layout *inner = l->field[k].inner;
-        if (l->field[k].count > 1 && inner->extent < inner->end - inner->begin) return true;
+        bool interleaves = l->field[k].count > 1 && inner->extent < inner->end - inner->begin;
+        if (interleaves && !is_grid(&l->field[k])) return true;
     }
     return false;
 }
 
 /* Returns ARG if two fields share a byte. There may be many blocks, so they are compared only if
- * the fields, taken as a whole, overlap or interleave. */
+ * the fields, taken as a whole, overlap, or if the elements of one field interleave and form no
+ * grid. */
 static tutti_status check_apart(const struct tt_layout *l)
 {
     bool are_apart = false;
-    if (!has_interleaved(l)) TT_TRY(look(l, false, &are_apart));
+    if (!may_overlap(l)) TT_TRY(look(l, false, &are_apart));
     if (!are_apart) TT_TRY(look(l, true, &are_apart));
     return are_apart ? TUTTI_OK : tt_fail(TUTTI_ERR_ARG, "fields of the type overlap");
 }

@@ -331,8 +331,10 @@ static void try_questions(tutti_team *world)
     REFUSED(tutti_cart_dims(0, 2, dims), "p is 0");
     REFUSED(tutti_cart_dims(6, 0, dims), "n is 0");
     REFUSED(tutti_cart_dims(6, 2, NULL), "dims is NULL");
-    REFUSED(tutti_cart_dims(6, 2, dims), "6 ranks");
+    REFUSED(tutti_cart_dims(6, 2, dims), "exactly 6 places");
     check(dims[0] == 0, world, "an error changes no dims");
+    dims[0] = 2, dims[1] = 1;
+    REFUSED(tutti_cart_dims(6, 2, dims), "exactly 6 places");
     dims[1] = -1;
     REFUSED(tutti_cart_dims(6, 2, dims), "dims[1] is -1");
 }

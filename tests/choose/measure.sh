@@ -14,14 +14,14 @@ run() { timeout 3000 env "$@" TUTTI_LOG=choice tutti run -n 3 "$program"; }
 
 # Each shape is measured once for each team, and a line of the file keeps the result.
 expect 0 run TUTTI_CHOICE=measure
-for call in allreduce reduce bcast barrier; do
+for call in allreduce reduce bcast barrier alltoall; do
     [ "$(lines err "is the fastest for $call.* on 3 ranks")" -eq 1 ] || fail "$call is not measured once"
 done
 says err 'is the fastest for bcast.* on 2 ranks'
 file=$(find cache -name '*.wisdom')
 left=$(find cache -type f ! -name '*.machine' ! -name '*.rankings')
 [ "$left" = "$file" ] || fail "other files are left: $left"
-[ "$(grep -c '^[a-z]' "$file")" -eq 6 ] || fail "not six lines: $(cat "$file")"
+[ "$(grep -c '^[a-z]' "$file")" -eq 7 ] || fail "not seven lines: $(cat "$file")"
 [ "$(stat -c %a cache/tutti)" = 700 ] || fail 'others can read the folder'
 
 # Later jobs choose by the wisdom, with either setting of TUTTI_CHOICE, and measure nothing again.

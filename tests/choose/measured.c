@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A program whose calls are measured (TUTTI_CHOICE=measure), for measure.sh: several shapes in
- * turn, in place and not, with requests of the same shapes in between, and on a second team. Checks
- * each result. With an argument N, the ranks are N threads. Sets the locale of the environment, as
- * programs with a user interface do.
+ * turn, in place and not, of basic and of derived types, with requests of the same shapes in
+ * between, and on a second team. Checks each result. With an argument N, the ranks are N threads.
+ * Sets the locale of the environment, as programs with a user interface do.
  */
 #include <locale.h>
 #include <stdbool.h>
@@ -80,33 +80,75 @@ static void others(tutti_team *team, int call)
     check(tutti_barrier(team));
 }
 
+/* Makes a type with one value of type `basic` and a gap of the same size. */
+static tutti_type spaced(tutti_type basic)
+{
+    tutti_type type;
+    tutti_field field = {0, 1, basic};
+    check(tutti_type_struct(1, &field, 2 * (int64_t)tutti_type_size(basic), &type));
+    return type;
+}
+
+static void add(const void *left, const void *right, void *out, size_t n, tutti_type type,
+                void *arg)
+{
+    (void)type, (void)arg;
+    for (size_t i = 0; i < n; i++)
+        ((int64_t *)out)[i] = ((const int64_t *)left)[i] + ((const int64_t *)right)[i];
+}
+
+/* Calls in which some ranks pack their elements and others do not: the types differ from rank to
+ * rank, and one rank is in place. Whether a call is measured may not depend on that. */
+static void packings(tutti_team *team, tutti_type type, tutti_op op, int call)
+{
+    int64_t in[2 * N] = {0}, out[2 * N];
+    int me = tutti_rank(team), p = tutti_size(team);
+    bool packs = (call / 5 + me) % 2;
+    const int64_t stride = packs ? 2 : 1;
+    for (int i = 0; i < N; i++) in[i * stride] = me + call;
+    check(tutti_allreduce(team, in, out, N, packs ? type : TUTTI_I64, TUTTI_SUM));
+    expect(out[(N - 1) * stride] == sum_of(p, call), "an allreduce of two types", call);
+    check(tutti_allreduce(team, in, out, N, packs ? type : TUTTI_I64, op));
+    expect(out[(N - 1) * stride] == sum_of(p, call), "an allreduce of a user's operation", call);
+    for (int to = 0; to < p; to++) in[to] = out[to] = 100 * me + to + call;
+    check(tutti_alltoall(team, packs ? TUTTI_IN_PLACE : in, out, 1, TUTTI_I64));
+    for (int from = 0; from < p; from++)
+        expect(out[from] == 100 * from + me + call, "an alltoall", call);
+}
+
+/* arg: the operation `add` */
 static void run(tutti_client *client, void *arg)
 {
     tutti_team *world = tutti_world(client), *part;
     tutti_request *request = NULL;
     int64_t in[N] = {0}, out[N];
-    (void)arg;
+    tutti_type type = spaced(TUTTI_I64);
+    tutti_op op = *(tutti_op *)arg;
     check(tutti_team_split(world, tutti_rank(world) % 2, 0, &part));
     for (int call = 0; call < CALLS; call++) {
         reductions(world, call);
+        packings(world, type, op, call);
         if (tutti_size(part) > 1) others(part, call);
         if (tutti_size(world) > 1) others(world, call);
         requests(world, &request, in, out, call);
     }
     check(tutti_request_free(request));
     check(tutti_team_free(part));
+    check(tutti_type_free(type));
 }
 
 int main(int argc, char **argv)
 {
     tutti_client *client;
+    tutti_op op;
     (void)setlocale(LC_ALL, ""); /* as Python does; a locale may be missing */
+    check(tutti_op_create(add, 1, NULL, &op));
     if (argc > 1) {
-        check(tutti_threads(atoi(argv[1]), run, NULL));
+        check(tutti_threads(atoi(argv[1]), run, &op));
         return 0;
     }
     check(tutti_init(&client));
-    run(client, NULL);
+    run(client, &op);
     check(tutti_finalize(client));
     return 0;
 }

@@ -229,6 +229,58 @@ static void equal_sequences_have_equal_signatures(void **state)
     for (int i = 0; i < 4; i++) assert_int_equal(tutti_type_free(types[i]), TUTTI_OK);
 }
 
+/* ---- Elements that interleave ---- */
+
+/* Tries `count` columns, `extent` bytes apart, each of which has `rows` values, `stride` values
+ * apart. The library must accept the type just if no two values overlap. */
+static bool try_columns(int64_t count, int64_t extent, int64_t rows, int64_t stride)
+{
+    static const int64_t begin = 0;
+    struct typemap value, column, narrow, columns;
+    assert_int_equal(typemap_basic(TUTTI_I32, &value), TUTTI_OK);
+    assert_int_equal(typemap_vector(&value, rows, 1, stride, &column), TUTTI_OK);
+    assert_int_equal(typemap_resized(&column, 0, extent, &narrow), TUTTI_OK);
+    tutti_status status = typemap_struct(&narrow, 1, &count, &begin, 1000, &columns);
+    bool apart = !typemap_overlaps(&columns, 1);
+    assert_int_equal(status, apart ? TUTTI_OK : TUTTI_ERR_ARG);
+    if (!apart) columns.type = TUTTI_TYPES;
+    typemap_free(&columns);
+    typemap_free(&narrow);
+    typemap_free(&column);
+    typemap_free(&value);
+    return apart;
+}
+
+static void columns_may_interleave(void **state)
+{
+    (void)state;
+    int apart = 0, all = 0;
+    for (int64_t count = 1; count < 6; count++)
+        for (int64_t extent = 1; extent < 40; extent++)
+            for (int64_t rows = 1; rows < 5; rows++)
+                for (int64_t stride = 1; stride < 10; stride++, all++)
+                    apart += try_columns(count, extent, rows, stride);
+    assert_true(apart > all / 10 && apart < all * 9 / 10);
+}
+
+/* The columns of a matrix of 10^10 values, in two parts. A list of the values would not fit into
+ * memory. */
+static void many_columns_take_no_memory(void **state)
+{
+    (void)state;
+    enum { ROWS = 100000, HALF = ROWS / 2 };
+    tutti_type column, narrow, half, all;
+    assert_int_equal(tutti_type_vector(ROWS, 1, ROWS, TUTTI_F64, &column), TUTTI_OK);
+    assert_int_equal(tutti_type_resized(column, 0, 8, &narrow), TUTTI_OK);
+    tutti_field field = {0, HALF, narrow};
+    assert_int_equal(tutti_type_struct(1, &field, (int64_t)HALF * 8, &half), TUTTI_OK);
+    field = (tutti_field){0, 2, half};
+    assert_int_equal(tutti_type_struct(1, &field, (int64_t)ROWS * ROWS * 8, &all), TUTTI_OK);
+    assert_int_equal(tutti_type_size(all), (size_t)ROWS * ROWS * 8);
+    const tutti_type made[] = {column, narrow, half, all};
+    for (int i = 0; i < 4; i++) assert_int_equal(tutti_type_free(made[i]), TUTTI_OK);
+}
+
 /* ---- What is refused ---- */
 
 static void refused(tutti_status status, const char *words)
@@ -316,6 +368,8 @@ int main(void)
         cmocka_unit_test(contiguous_fields_are_joined),
         cmocka_unit_test(only_levels_that_remain_count_as_nested),
         cmocka_unit_test(equal_sequences_have_equal_signatures),
+        cmocka_unit_test(columns_may_interleave),
+        cmocka_unit_test(many_columns_take_no_memory),
         cmocka_unit_test(wrong_blocks_are_refused),
         cmocka_unit_test(wrong_parts_are_refused),
         cmocka_unit_test(wrong_bounds_are_refused),
