@@ -35,6 +35,10 @@ typedef struct tutti_request tutti_request;   /* a started or prepared collectiv
  * each client is a job of one rank, also inside tutti_threads. A child process of such a process
  * may make clients of its own, but cannot use those of its parent.
  *
+ * If the launcher of this host is killed, its ranks end, too, also those that are in no call: they
+ * get SIGTERM, and then SIGKILL. A launcher that speaks PMIx cannot send these signals any more, so
+ * the library sends them from tutti_init on, a second apart, until the process ends.
+ *
  * The library numbers the calls of several threads in the order in which they arrive. Threads that
  * make clients at the same time must therefore make them in the same order on every rank. If one
  * rank calls tutti_init and another rank never does, the call returns PEER when that other rank
