@@ -96,9 +96,10 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init_with(tutti_allgather_fn *allg
  * calls on a team do not make this rank wait for all members: a bcast, reduce, gather(v),
  * scatter(v), scan or alltoallv, a call with n = 0, or a call that is still in flight. If the last
  * call on a team was one of these, the function waits until each member has made as many calls as
- * this rank, or has failed or left, or until no member has made progress for five seconds. It does
- * not wait until members finalize. After a barrier or an allreduce it does not wait. If this rank
- * leaves before another rank makes one call too many, only that other rank gets an error. Errors:
+ * this rank, or has failed or left, or until no member of any team has made progress for five
+ * seconds. It does not wait until members finalize. After a barrier or an allreduce it does not
+ * wait. If this rank leaves before another rank makes one call too many, only that other rank gets
+ * an error. Errors:
  *
  *     MISMATCH  calls did not match, and no call has returned this before; also printed to stderr
  *     PEER      a member has left without making the calls that this rank has made
