@@ -35,6 +35,10 @@ typedef struct tutti_request tutti_request;   /* a started or prepared collectiv
  * each client is a job of one rank, also inside tutti_threads. A child process of such a process
  * may make clients of its own, but cannot use those of its parent.
  *
+ * If the launcher of this host is killed, its ranks end, too, also those that are in no call: they
+ * get SIGTERM, and then SIGKILL. A launcher that speaks PMIx cannot send these signals any more, so
+ * the library sends them from tutti_init on, a second apart, until the process ends.
+ *
  * The library numbers the calls of several threads in the order in which they arrive. Threads that
  * make clients at the same time must therefore make them in the same order on every rank. If one
  * rank calls tutti_init and another rank never does, the call returns PEER when that other rank
@@ -92,9 +96,10 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_init_with(tutti_allgather_fn *allg
  * calls on a team do not make this rank wait for all members: a bcast, reduce, gather(v),
  * scatter(v), scan or alltoallv, a call with n = 0, or a call that is still in flight. If the last
  * call on a team was one of these, the function waits until each member has made as many calls as
- * this rank, or has failed or left, or until no member has made progress for five seconds. It does
- * not wait until members finalize. After a barrier or an allreduce it does not wait. If this rank
- * leaves before another rank makes one call too many, only that other rank gets an error. Errors:
+ * this rank, or has failed or left, or until no member of any team has made progress for five
+ * seconds. It does not wait until members finalize. After a barrier or an allreduce it does not
+ * wait. If this rank leaves before another rank makes one call too many, only that other rank gets
+ * an error. Errors:
  *
  *     MISMATCH  calls did not match, and no call has returned this before; also printed to stderr
  *     PEER      a member has left without making the calls that this rank has made

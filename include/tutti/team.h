@@ -26,6 +26,13 @@ TUTTI_API int tutti_size(const tutti_team *team);
  * team goes on working. Only a rank whose `team` is no live team returns alone; the other ranks
  * wait for it, and get MISMATCH or PEER when it makes another call on the team or leaves.
  *
+ * "All ranks return the same status" holds as long as no rank dies or leaves, and none revokes
+ * `team`. If one of these happens while some ranks are still in the call, these may get PEER and no
+ * new team, although the call of others has returned OK with a new team. The others would then wait
+ * for them in the calls on that team. So a program that goes on after PEER calls tutti_team_agree
+ * on `team` after the call, and uses the new team only if all ranks have got it. Otherwise it frees
+ * the new team.
+ *
  * Makes one team for each colour. The ranks of a team are ordered by key, then by their rank in
  * `team`. A rank with a negative colour takes part and gets *part = NULL. Collective over `team`;
  * blocks; all ranks return the same status. The caller frees the team. Errors: ARG (part is NULL),

@@ -8,6 +8,7 @@
 #include "boot/pmix.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,15 @@ enum { MAJOR_LEAST = 3 };
 /* ---- The library ---- */
 
 #define PMIX_FUNCTIONS(X)                                                                          \
-    X(Init) X(Finalize) X(Put) X(Commit) X(Get_nb) X(Fence_nb) X(Error_string) X(Get_version)
+    X(Init)                                                                                        \
+    X(Finalize)                                                                                    \
+    X(Put)                                                                                         \
+    X(Commit)                                                                                      \
+    X(Get_nb)                                                                                      \
+    X(Fence_nb)                                                                                    \
+    X(Register_event_handler)                                                                      \
+    X(Error_string)                                                                                \
+    X(Get_version)
 
 static struct {
 #define MEMBER(name) __typeof__(PMIx_##name) *name;
@@ -228,6 +237,73 @@ static tutti_status pmix_put(enum tt_scope scope, const char *key, const void *b
     return tt_fail(TUTTI_ERR_BOOT, "cannot publish %s: PMIx: %s", key, pmix.Error_string(status));
 }
 
+/* ---- The end of the launcher ----
+ *
+ * If the launcher of this host ends before its ranks, nothing else ends them. So the library ends
+ * the process when its connection to the launcher breaks, as Open MPI does, and in the same way as
+ * `tutti run` ends ranks: by SIGTERM, which the program may handle, and then by SIGKILL. */
+
+/* The event that the connection to the server is lost: from PMIx 4 on, and in PMIx 3. Headers of
+ * one version may lack the name of the other. */
+#ifndef PMIX_ERR_LOST_CONNECTION
+#define PMIX_ERR_LOST_CONNECTION (-61)
+#endif
+#ifndef PMIX_ERR_LOST_CONNECTION_TO_SERVER
+#define PMIX_ERR_LOST_CONNECTION_TO_SERVER (-101)
+#endif
+
+/* The time from SIGTERM to SIGKILL. */
+static const struct timespec asked_for = {.tv_sec = 1};
+
+static void *kill_later(void *arg)
+{
+    nanosleep(&asked_for, NULL);
+    kill(getpid(), SIGKILL);
+    return arg;
+}
+
+/* Runs in PMIx's thread, which goes on, so that the program's handler of SIGTERM may use PMIx. All
+ * signals stay blocked in that thread and in the new one: the program's handlers do not run there,
+ * and SIGPIPE does not end the process, if the launcher was the reader of stderr. */
+static void end_process(void)
+{
+    pthread_t killer;
+    sigset_t every;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, NULL);
+    bool later = pthread_create(&killer, NULL, kill_later, NULL) == 0;
+    tt_log_error("the launcher has ended, so this rank ends, too");
+    kill(getpid(), later ? SIGTERM : SIGKILL);
+}
+
+/* The source of the event is the server, unless the event is about another rank of this job. After
+ * pmix_leave the process goes on without the launcher. */
+static void lost_connection(size_t id, pmix_status_t event, const pmix_proc_t *source,
+                            pmix_info_t info[], size_t n, pmix_info_t results[], size_t nresults,
+                            pmix_event_notification_cbfunc_fn_t done, void *arg)
+{
+    (void)id, (void)event, (void)info, (void)n, (void)results, (void)nresults;
+    bool is_rank = source && strcmp(source->nspace, session.me.nspace) == 0;
+    if (!is_rank && !session.left) end_process();
+    if (done) done(PMIX_SUCCESS, NULL, 0, NULL, NULL, arg);
+}
+
+static void registered(pmix_status_t status, size_t id, void *arg)
+{
+    (void)id, (void)arg;
+    if (status != PMIX_SUCCESS && tt_log_on(TT_LOG_boot))
+        tt_log("the end of the launcher will not be noticed: PMIx: %s", pmix.Error_string(status));
+}
+
+/* Does not wait for the server. */
+static void watch_server(void)
+{
+    static pmix_status_t lost[] = {PMIX_ERR_LOST_CONNECTION, PMIX_ERR_LOST_CONNECTION_TO_SERVER};
+    pmix_status_t status = pmix.Register_event_handler(lost, sizeof lost / sizeof lost[0], NULL, 0,
+                                                       lost_connection, registered, NULL);
+    if (status != PMIX_SUCCESS) registered(status, 0, NULL);
+}
+
 /* ---- The session ---- */
 
 static tutti_status job_size(int *size)
@@ -255,6 +331,7 @@ static tutti_status open_locked(void)
                        "the PMIx server that the environment names cannot be reached (%s); "
                        "TUTTI_PMIX=0 makes this process a job of one",
                        pmix.Error_string(status));
+    watch_server();
     tutti_status sized = job_size(&session.size);
     if (sized != TUTTI_OK) pmix.Finalize(NULL, 0);
     return sized;

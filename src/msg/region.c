@@ -175,7 +175,12 @@ tutti_status tt_region_open(const struct tt_msg *msg, const tutti_key *key, int 
     memcpy(k, key->bytes, sizeof *k);
     if (k->hash != hash_of(k, msg->f->job->stamp) || k->wire_bytes > sizeof k->wire)
         return tt_fail(TUTTI_ERR_ARG, "this is no key of a region of this job");
-    if (k->rank != rank || k->client != msg->f->client)
+    if (k->client != msg->f->client)
+        return tt_fail(TUTTI_ERR_ARG,
+                       "the key is of a region of another client (client %d; the context is of "
+                       "client %d)",
+                       k->client, msg->f->client);
+    if (k->rank != rank)
         return tt_fail(TUTTI_ERR_ARG, "the key is of a region of rank %d, the endpoint of rank %d",
                        k->rank, rank);
     if (tt_fabric_shares(msg->f, rank) && !is_live(msg->f, k))

@@ -42,8 +42,8 @@ struct tt_region_key {
 };
 _Static_assert(sizeof(struct tt_region_key) == TUTTI_KEY_BYTES, "the hash is of a whole key");
 
-/* Decodes a key. Checks that it belongs to a region of rank `rank`, that the region is not known to
- * have been freed, and that [offset, offset + bytes) lies inside it. Errors: ARG. */
+/* Decodes a key. Checks that it belongs to a region of rank `rank` in this client, that the region
+ * is not known to have been freed, and that [offset, offset + bytes) is in it. Errors: ARG. */
 tutti_status tt_region_open(const struct tt_msg *msg, const tutti_key *key, int rank,
                             int64_t offset, int64_t bytes, struct tt_region_key *opened);
 /* Frees all regions of a client. */

@@ -166,6 +166,11 @@ struct behind {
     int n, first[TT_ACTIVITY_NAMED];
 };
 
+static bool waits(const struct behind *b)
+{
+    return b->n > 0 || b->queued > 0;
+}
+
 /* Sets *b to what this rank still waits for, and compares this rank's calls with those of the
  * members that have begun the last call. *status is the error that was found with a member, else
  * OK. */
@@ -193,24 +198,23 @@ static void fill_behind(const void *arg, struct tt_activity *is)
     is->waits = b->n;
 }
 
-/* Waits until every member has made as many calls as this rank, or a call differs, or no member has
- * made progress for limit_ns. */
-static tutti_status wait_for_members(struct tt_team *t, int64_t limit_ns, enum tt_doing doing)
+/* Waits until every member has made as many calls as this rank, or a call differs, or *until_ns has
+ * passed, which each progress of a member defers. */
+static tutti_status wait_for_members(struct tt_team *t, int64_t *until_ns, enum tt_doing doing)
 {
     struct tt_wait wait;
     struct behind b = {.team = t};
     struct tt_waiting waiting = {
         .fabric = t->fabric, .doing = doing, .fill = fill_behind, .arg = &b};
     tutti_status status = TUTTI_OK;
-    struct behind before = {.n = t->map.p};
-    int64_t end_ns = tt_clock_ns() + limit_ns;
+    struct behind before = {.n = 0};
     tt_wait_begin(&wait, &t->fabric->policy, t->fabric->job, t->fabric->me);
-    while (find_behind(t, &b, &status), status == TUTTI_OK && (b.n > 0 || b.queued > 0)) {
+    while (find_behind(t, &b, &status), status == TUTTI_OK) {
         int64_t now_ns = tt_clock_ns();
         bool moved = b.n < before.n || b.queued < before.queued;
         before = b;
-        if (moved) end_ns = now_ns + limit_ns;
-        if (now_ns > end_ns) break;
+        if (moved) *until_ns = now_ns + TT_SETTLE_NS;
+        if (!waits(&b) || now_ns > *until_ns) break;
         wait.until_ns = now_ns + LOOK_NS;
         tt_wait_more(&wait);
         tt_team_advance_all(t);
@@ -303,13 +307,13 @@ static tutti_status return_broken(struct tt_team *t)
     return TUTTI_OK;
 }
 
-tutti_status tt_team_settle(struct tt_team *t, int64_t limit_ns, enum tt_doing doing)
+tutti_status tt_team_settle(struct tt_team *t, int64_t *until_ns, enum tt_doing doing)
 {
     if (t->state == TT_TEAM_DEPARTED) return t->broken == TUTTI_OK ? TUTTI_OK : return_broken(t);
     tt_team_check(t, false);
     if (t->broken != TUTTI_OK) return return_broken(t);
     if (is_settled(t)) return TUTTI_OK;
-    tutti_status status = wait_for_members(t, limit_ns, doing);
+    tutti_status status = wait_for_members(t, until_ns, doing);
     if (status == TUTTI_OK) tt_team_check(t, true);
     if (t->broken != TUTTI_OK) return return_broken(t);
     if (status != TUTTI_ERR_MISMATCH) return status;
@@ -337,7 +341,7 @@ static bool has_settled(struct tt_team *t)
     if (is_settled(t)) return true;
     find_behind(t, &b, &status);
     if (status == TUTTI_ERR_MISMATCH) tt_team_break(t, status);
-    return status != TUTTI_OK || (b.n == 0 && b.queued == 0);
+    return status != TUTTI_OK || !waits(&b);
 }
 
 /* Does the steps of freeing a team up to the departure (steps 1 to 3 in settle.h), as far as

@@ -18,11 +18,15 @@
 #define TT_SETTLE_NS INT64_C(5000000000)
 
 /* Compares this rank's calls with those of the members. Returns once every member has made as many
- * calls, or has failed or left, or no member has made progress for limit_ns nanoseconds. Calls may
- * be under way; they are advanced meanwhile. Errors: MISMATCH; PEER if a member has left the team
- * or the job without making as many calls. Returns OK for a team whose error was already reported.
- * `doing` is what the roll call prints for this rank while it waits. */
-tutti_status tt_team_settle(struct tt_team *t, int64_t limit_ns, enum tt_doing doing);
+ * calls, or has failed or left, or the time *until_ns has passed. If a member makes progress while
+ * the function waits, it sets *until_ns to TT_SETTLE_NS from then. A rank that settles several
+ * teams one after the other passes the same variable for all, so that it waits for the silent
+ * members of all teams together no longer than for one of them.
+ *
+ * Calls may be under way; they are advanced meanwhile. Errors: MISMATCH; PEER if a member has left
+ * the team or the job without making as many calls. Returns OK for a team whose error was already
+ * reported. `doing` is what the roll call prints for this rank while it waits. */
+tutti_status tt_team_settle(struct tt_team *t, int64_t *until_ns, enum tt_doing doing);
 
 /* Compares the calls that this rank has made so far with those of members that have made as many;
  * waits for nobody. Returns MISMATCH if some differ; the team is broken then. */

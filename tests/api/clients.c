@@ -165,6 +165,22 @@ static int together(int argc, char **argv)
 
 /* ---- Clients one after the other ---- */
 
+/* The key of a region belongs to the client of the region. */
+static void strange_key(tutti_client *client, tutti_client *other)
+{
+    char memory[8] = {0}, here[8];
+    tutti_region *region;
+    tutti_key key;
+    tutti_endpoint *self;
+    must(tutti_region_register(other, memory, sizeof memory, &region) == TUTTI_OK);
+    must(tutti_region_key(region, &key) == TUTTI_OK);
+    must(tutti_endpoint_to(client, tutti_rank(tutti_world(client)), 0, &self) == TUTTI_OK);
+    must(tutti_get(tutti_context_at(client, 0), self, here, &key, 0, 1, one_come, NULL) ==
+         TUTTI_ERR_ARG);
+    must(strstr(tutti_error(), "another client (client 3; the context is of client 1)"));
+    must(tutti_region_free(region) == TUTTI_OK);
+}
+
 /* orders: finalizes clients in a different order on each rank, and creates further clients
  * meanwhile. */
 static int orders(int argc, char **argv)
@@ -175,6 +191,7 @@ static int orders(int argc, char **argv)
     int me = tutti_rank(tutti_world(c[0]));
     for (int i = 0; i < 4; i++) must(c[i]->fabric.client == i);
     for (int i = 0; i < 4; i++) work(c[i], 10 * i, 3);
+    strange_key(c[1], c[3]);
     for (int i = 0; i < 2; i++) must(tutti_finalize(c[(me + i) % 3]) == TUTTI_OK);
     tutti_client *late = join();
     must(late->fabric.client == 4);

@@ -84,6 +84,26 @@ if "${own[@]}" unshare --pid --fork --kill-child true 2>/dev/null; then
     for r in 0 1 3; do says out "^rank $r: after [0-9]+ ms: rank 2 on [^ ]+ is gone: its process ended\$"; done
 fi
 
+# mpirun is killed: the rank ends, too, although it is in no call, and also if it ignores SIGTERM.
+# An mpirun that is killed leaves files behind, so it gets another folder for them.
+mkdir "$work/killed"
+end_with_launcher() {
+    # shellcheck disable=SC2016
+    TMPDIR=$work/killed mpirun --allow-run-as-root --oversubscribe -n 1 \
+        sh -c "$1"' exec "$0" watch 0 >said 2>reason' "$boot" >out 2>err &
+    local mpirun=$! pid
+    wait_for has_lines said 1
+    pid=$(sed -nE 's/^rank 0: pid ([0-9]+) sleeps$/\1/p' said)
+    started+=("$pid")
+    kill -9 $mpirun
+    wait $mpirun || true
+    wait_for is_gone "$pid"
+    says reason 'rank 0. error: the launcher has ended, so this rank ends, too$'
+    rm said reason
+}
+end_with_launcher ''
+end_with_launcher "trap '' TERM;"
+
 # The server that the environment names does not exist: an error. With TUTTI_PMIX=0 PMIx is not
 # used.
 expect 1 env PMIX_NAMESPACE=none PMIX_RANK=0 PMIX_SERVER_URI41='none.0;tcp4://127.0.0.1:1' "$boot" join

@@ -27,6 +27,7 @@ NEVER_CALLED(Put)
 NEVER_CALLED(Commit)
 NEVER_CALLED(Get_nb)
 NEVER_CALLED(Fence_nb)
+NEVER_CALLED(Register_event_handler)
 
 int PMIx_Init(void *me, void *info, size_t n);
 int PMIx_Init(void *me, void *info, size_t n)

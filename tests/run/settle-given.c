@@ -79,7 +79,8 @@ static void one_rank(tutti_client *client, void *arg)
         return;
     }
     EXPECT(tutti_wait(request[0]) == TUTTI_OK && tutti_wait(request[1]) == TUTTI_OK);
-    tutti_status status = tt_team_settle(&world->run, TT_SETTLE_NS, TT_DOING_FINALIZE);
+    int64_t until_ns = tt_clock_ns() + TT_SETTLE_NS;
+    tutti_status status = tt_team_settle(&world->run, &until_ns, TT_DOING_FINALIZE);
     EXPECT(status == (differs ? TUTTI_ERR_MISMATCH : TUTTI_OK));
     if (differs) EXPECT(strstr(tutti_error(), "sends rank") && strstr(tutti_error(), "expects n="));
     atomic_fetch_add(&c->done, 1);

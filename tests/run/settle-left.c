@@ -71,9 +71,10 @@ static void one_rank(tutti_client *client, void *arg)
     if (me == 0) return;
     await_leaving(&client->fabric);
     await_count(&c->compared, me == c->first ? 0 : 1);
+    int64_t until_ns = tt_clock_ns() + TT_SETTLE_NS;
     tutti_status status = c->waits && me == c->first
                               ? tutti_wait(request)
-                              : tt_team_settle(&world->run, TT_SETTLE_NS, TT_DOING_FINALIZE);
+                              : tt_team_settle(&world->run, &until_ns, TT_DOING_FINALIZE);
     EXPECT(status == TUTTI_ERR_MISMATCH);
     EXPECT(strstr(tutti_error(), "rank 1 sends rank 2 n=0 of f64") != NULL);
     EXPECT(strstr(tutti_error(), "rank 2 expects n=40") != NULL);

@@ -14,6 +14,10 @@
  *     rank 1   then starts its calls, which end at once, and begins the last comparison
  *     rank 0   makes the last comparison, while rank 1 stops within its own: finds the mismatch
  *     rank 1   goes on
+ *
+ * In a second case two ranks have many teams. On each of them only one of the two has made a call,
+ * for which it does not wait, so in tutti_finalize each rank waits for the other in vain: once, and
+ * not once for each team.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -78,7 +82,8 @@ static void start_calls(tutti_team *world)
 
 static void expect_mismatch(tutti_team *world)
 {
-    EXPECT(tt_team_settle(&world->run, TT_SETTLE_NS, TT_DOING_FINALIZE) == TUTTI_ERR_MISMATCH);
+    int64_t until_ns = tt_clock_ns() + TT_SETTLE_NS;
+    EXPECT(tt_team_settle(&world->run, &until_ns, TT_DOING_FINALIZE) == TUTTI_ERR_MISMATCH);
     EXPECT(strstr(tutti_error(), "rank 0 sends rank 2 n=70000 of f64") != NULL);
     EXPECT(strstr(tutti_error(), "rank 2 expects n=70001") != NULL);
 }
@@ -117,8 +122,36 @@ static void one_rank(tutti_client *client, void *arg)
     await_stage(STAGE_END);
 }
 
+/* ---- Many teams ---- */
+
+enum { TEAMS = 40 };
+
+static void make_silent_teams(tutti_client *client, void *arg)
+{
+    tutti_team *world = tutti_world(client), *part;
+    int me = tutti_rank(world);
+    double x = 0;
+    (void)arg;
+    for (int i = 0; i < TEAMS; i++) {
+        EXPECT(tutti_team_dup(world, &part) == TUTTI_OK);
+        if (me == i % 2) EXPECT(tutti_bcast(part, &x, 1, TUTTI_F64, me) == TUTTI_OK);
+    }
+    EXPECT(tutti_barrier(world) == TUTTI_OK);
+}
+
+/* Checks that the wait takes less than half of the time that one wait for each team would take. The
+ * rank that leaves second gets PEER, if it finds in time that the first has left. */
+static void test_silent_teams(void)
+{
+    int64_t begin_ns = tt_clock_ns();
+    tutti_status status = tutti_threads(2, make_silent_teams, NULL);
+    EXPECT(status == TUTTI_OK || status == TUTTI_ERR_PEER);
+    EXPECT(tt_clock_ns() - begin_ns < TEAMS / 4 * TT_SETTLE_NS);
+}
+
 int main(void)
 {
     EXPECT(tutti_threads(P, one_rank, NULL) == TUTTI_ERR_MISMATCH);
+    test_silent_teams();
     return 0;
 }

@@ -435,8 +435,9 @@ static void in_thread(tutti_client *client, void *arg)
     struct heard h = {.status = TUTTI_OK};
     tutti_team *world = tutti_world(client);
     play(k, world, &h);
+    int64_t until_ns = tt_clock_ns() + TT_SETTLE_NS;
     for (tutti_team *t = client->teams; t; t = t->next)
-        hear(&h, tt_team_settle(&t->run, TT_SETTLE_NS, TT_DOING_FINALIZE));
+        hear(&h, tt_team_settle(&t->run, &until_ns, TT_DOING_FINALIZE));
     if (is_right(k, &h)) return;
     complain(k, tutti_rank(world), &h);
     wrong++;
