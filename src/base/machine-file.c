@@ -22,6 +22,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FILE_MOST = 64 << 10 };
@@ -172,6 +174,12 @@ static bool fits(const struct content *c, const char *path, int wrong, char why[
            tt_file_refuse(why, "%.160s cannot be right: %.80s", path, entry);
 }
 
+/* The text of a file without a model (tt_machine_begin). */
+static const char begun[] =
+    "# A job has begun to measure a model of this machine. If it could not, because other "
+    "programs\n"
+    "# took the processors, a job that begins at least ten minutes later tries again.\n";
+
 bool tt_machine_read(const char *path, struct tt_machine *machine, char why[TT_MACHINE_WHY])
 {
     struct tt_machine found = {0};
@@ -180,7 +188,12 @@ bool tt_machine_read(const char *path, struct tt_machine *machine, char why[TT_M
     why[0] = '\0';
     char *text = tt_file_read(path, FILE_MOST, &missing, why);
     if (!text) return false;
-    bool good = fits(&c, path, read_lines(&c, text), why);
+    bool good = strcmp(text, begun) == 0
+                    ? tt_file_refuse(why,
+                                     "%.200s: other programs were busy when a job began to "
+                                     "measure a model",
+                                     path)
+                    : fits(&c, path, read_lines(&c, text), why);
     tt_free(text);
     if (good) *machine = found;
     return good;
@@ -203,6 +216,18 @@ static bool may_replace(const char *path)
     return path[0] && (!tt_setting("TUTTI_MACHINE") || access(path, F_OK) != 0);
 }
 
+/* Returns whether a job that does not demand a model may measure one. A file that does not fit may
+ * be that of tt_machine_begin: then other programs disturbed the measurement, or it goes on. So a
+ * job does not measure again soon. */
+static bool may_try(const char *path)
+{
+    enum { AGAIN_S = 600 };
+    struct stat is;
+    if (!path[0] || tt_setting("TUTTI_MACHINE")) return false;
+    if (stat(path, &is) != 0) return errno == ENOENT;
+    return llabs((long long)time(NULL) - is.st_mtime) > AGAIN_S;
+}
+
 /* Decides how this job chooses algorithms. TUTTI_CHOICE=measure works without a model, too, because
  * it then tries the algorithms of the table; so a missing model causes no warning with this
  * setting. */
@@ -214,8 +239,8 @@ void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *
     enum choice wanted = (enum choice)tt_setting_word("TUTTI_CHOICE");
     bool found = tt_machine_find(&machine->model, path, why);
     bool demands = wanted == CHOICE_ESTIMATE || wanted == CHOICE_MEASURE;
-    if (!found && demands && measure && may_replace(path))
-        found = measure(path, &machine->model, why);
+    bool may = demands ? may_replace(path) : wanted == CHOICE_AUTO && may_try(path);
+    if (!found && measure && may) found = measure(path, demands, &machine->model, why);
     machine->measures = wanted == CHOICE_MEASURE;
     if (found) machine->use = wanted == CHOICE_TABLE ? TT_MACHINE_TABLE : TT_MACHINE_ESTIMATE;
     if (!found && (wanted == CHOICE_ESTIMATE || tt_setting("TUTTI_MACHINE")))
@@ -257,6 +282,17 @@ static void print_model(FILE *out, const void *arg)
         print_row(out, tt_machine_table_name((enum tt_machine_table)i), m->table[i],
                   TT_MACHINE_POINTS);
     if (tt_machine_has_network(m)) print_network(out, &m->network);
+}
+
+static void print_begun(FILE *out, const void *arg)
+{
+    (void)arg;
+    fputs(begun, out);
+}
+
+tutti_status tt_machine_begin(const char *path)
+{
+    return tt_file_replace(path, print_begun, NULL);
 }
 
 tutti_status tt_machine_write(const char *path, const struct tt_machine *machine)

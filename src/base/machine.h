@@ -170,13 +170,17 @@ bool tt_machine_read(const char *path, struct tt_machine *machine, char why[TT_M
 /* Writes the file, and makes its folder if it does not exist. A reader sees either the old file or
  * the whole new one, even if several processes write at once. Errors: SYSTEM. */
 tutti_status tt_machine_write(const char *path, const struct tt_machine *machine);
+/* Writes a file without a model, whose age says when a job has begun to measure one. Errors:
+ * SYSTEM. */
+tutti_status tt_machine_begin(const char *path);
 /* Fills in what this process would use as rank 0 of a job. If there is no model, `why` has the
  * reason. Warns if TUTTI_CHOICE demands the estimate without a model, and if TUTTI_MACHINE names a
  * file that cannot be used. `measure` measures a new model (choose/calibrate.h); NULL: no model is
- * measured. It is called if TUTTI_CHOICE is `estimate` or `measure` and no model was found, because
- * there is no file or the file in the cache folder does not fit. It is not called if TUTTI_MACHINE
- * names a file that exists. */
-typedef bool tt_machine_measure(const char *path, struct tt_machine *machine,
+ * measured. It is called if no model was found, because there is no file or the file in the cache
+ * folder does not fit. It is not called if TUTTI_MACHINE names a file that exists. `demanded`:
+ * TUTTI_CHOICE is `estimate` or `measure`. With `auto`, `measure` is called only for a file in the
+ * cache folder, and only if no job has begun to measure in the last ten minutes. */
+typedef bool tt_machine_measure(const char *path, bool demanded, struct tt_machine *machine,
                                 char why[TT_MACHINE_WHY]);
 void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *measure,
                        char why[TT_MACHINE_WHY]);

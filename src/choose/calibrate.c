@@ -525,20 +525,38 @@ static void keep(const char *path, const struct tt_machine *machine, bool quiet)
     }
 }
 
-bool tt_calibrate_briefly(const char *path, struct tt_machine *machine, char why[TT_MACHINE_WHY])
+/* Returns whether a model that nobody demands can be kept, so that only one job measures it. */
+static bool is_worth_it(const char *path)
+{
+    return !tt_setting_of_costs(NULL) && tt_machine_begin(path) == TUTTI_OK;
+}
+
+static bool measure_briefly(const char *path, bool demanded, struct tt_machine *machine,
+                            char why[TT_MACHINE_WHY])
+{
+    bool quiet = false;
+    size_t bytes;
+    if (!demanded && !is_worth_it(path))
+        return tt_file_refuse(why, "none was measured, because it could not be kept");
+    struct brief *b = open_brief(&bytes);
+    if (!b) return tt_file_refuse(why, "no memory to measure with");
+    bool good = with_helper(b, machine, &quiet, why);
+    (void)munmap(b, bytes);
+    if (good && !quiet && !demanded)
+        good = tt_file_refuse(why, "the machine is too busy to measure one at the start");
+    if (good) keep(path, machine, quiet);
+    return good;
+}
+
+bool tt_calibrate_briefly(const char *path, bool demanded, struct tt_machine *machine,
+                          char why[TT_MACHINE_WHY])
 {
     char kept[TT_ERROR_TEXT];
-    bool quiet = false, good = false;
-    size_t bytes;
 #ifndef __x86_64__
     return tt_file_refuse(why, "`tutti calibrate` has to measure it on this kind of processor");
 #endif
-    struct brief *b = open_brief(&bytes);
-    if (!b) return tt_file_refuse(why, "no memory to measure with");
-    good = with_helper(b, machine, &quiet, why);
-    (void)munmap(b, bytes);
     tt_error_keep(kept);
-    if (good) keep(path, machine, quiet);
+    bool good = measure_briefly(path, demanded, machine, why);
     tt_error_restore(kept);
     return good;
 }

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A job that demands a model of the machine and finds none measures one when it starts, and keeps it
-# unless other programs disturbed it. A job that demands none measures nothing.
+# A job that finds no model of the machine measures one when it starts, and keeps it unless other
+# programs disturbed it. A job that does not demand a model measures none if it could not be kept,
+# or if another job has just tried.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 
@@ -11,10 +12,38 @@ export XDG_CACHE_HOME=$work/cache
 program=$TUTTI_BUILD/tests/choose-caller
 run() { env "$@" TUTTI_LOG=choice,boot tutti run -n 3 "$program"; }
 
-expect 0 run
-says err 'there is no model of this machine: '
-[ ! -e cache ] || fail 'a job measures a model that nobody demands'
+# Nothing is measured for the table, for a file that the user names, and if nothing can be kept.
+touch occupied
+for words in TUTTI_CHOICE=table "TUTTI_MACHINE=$work/none" "XDG_CACHE_HOME=$work/occupied" TUTTI_WINDOW=64K; do
+    expect 0 run "$words"
+    says err 'there is no model of this machine'
+    [ "$(lines err 'measuring a model took')" -eq 0 ] || fail "$words: a job measures a model"
+    [ "$(find . -name '*.machine' | wc -l)" -eq 0 ] || fail "$words: a job writes a model"
+done
 [ "$(uname -m)" = x86_64 ] && [ "$(nproc)" -gt 1 ] || exit 77 # on other machines a job measures no model
+
+# A job that demands no model keeps the one that it has measured. Otherwise other programs have
+# disturbed it; it leaves a file that says so, and later jobs do not try again, until the file is
+# some minutes old.
+expect 0 run
+says err 'measuring a model took [0-9.]+ ms'
+if [ "$(lines err 'its estimate chooses')" -eq 1 ]; then
+    says err 'the model was measured, and is kept in'
+else
+    says err 'there is no model of this machine: .*too busy'
+    grep -q '^# A job has begun to measure' cache/tutti/*.machine || fail 'no file says that a job has tried'
+fi
+expect 0 tutti info
+printf '# A job has begun to measure a model of this machine. If it could not, because other programs\n' >begun
+printf '# took the processors, a job that begins at least ten minutes later tries again.\n' >>begun
+cp begun cache/tutti/*.machine
+expect 0 run
+says err 'there is no model of this machine: .* other programs were busy when a job began to measure a model'
+[ "$(lines err 'measuring a model took')" -eq 0 ] || fail 'a job tries again too soon'
+touch -d '1 hour ago' cache/tutti/*.machine
+expect 0 run
+says err 'measuring a model took [0-9.]+ ms'
+rm -r cache
 
 # If other programs take the processors, the job has no model when its time for measuring is over,
 # and the table chooses. That must not happen in each of ten tries.
@@ -52,7 +81,6 @@ expect 0 run TUTTI_CHOICE=estimate
 says err 'measuring a model took'
 
 # Where the file cannot be written, the job continues.
-touch occupied
 expect 0 run TUTTI_CHOICE=estimate TUTTI_MACHINE="$work/none" XDG_CACHE_HOME="$work/occupied"
 expect 0 env -u XDG_CACHE_HOME -u HOME TUTTI_CHOICE=estimate tutti run -n 2 "$program"
 says err 'none of TUTTI_MACHINE, XDG_CACHE_HOME and HOME'

@@ -4,8 +4,8 @@
 # `tutti tune` keeps the fastest algorithm of each problem, and later choices come from its file.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
-unset TUTTI_MACHINE TUTTI_CHOICE TUTTI_WISDOM TUTTI_ALGORITHM
-export XDG_CACHE_HOME=$work/cache
+unset TUTTI_MACHINE TUTTI_WISDOM TUTTI_ALGORITHM
+export XDG_CACHE_HOME=$work/cache TUTTI_CHOICE=table # with `auto`, a job may measure a model first
 
 expect 0 tutti tune bcast/u8/8/p2 barrier/p2 --sizes 8:64K --step 8192 --time 0.002
 says out '^bcast/u8/64K/p2 +[a-z-]+(/slice=[0-9K]+)?(/radix=[0-9]+)? +[0-9.]+ '
