@@ -17,7 +17,7 @@
 #include "fabric/tally.h"
 #include "plan/words.h"
 
-enum { REPORT_PATH = 4096, MOST_WAITED = 8 };
+enum { REPORT_PATH = TT_FILE_PATH + 16, MOST_WAITED = 8 };
 
 static double us(int64_t ns)
 {
@@ -201,7 +201,7 @@ void tt_report_write(tutti_client *client)
     char path[REPORT_PATH], error[TT_ERROR_TEXT];
     struct tt_file_limit limit;
     struct tt_tally *t = client->fabric.tally;
-    if (!t || !name_file(tt_setting("TUTTI_REPORT"), client->fabric.me, path)) return;
+    if (!t || !name_file(t->path, client->fabric.me, path)) return;
     bool to_file = strcmp(path, "1") != 0;
     FILE *out = to_file ? fopen(path, "we") : stderr;
     if (!out) {

@@ -124,11 +124,7 @@ static void find_first_folder(void)
     if (!getcwd(first_folder, sizeof first_folder)) first_folder[0] = '\0';
 }
 
-/* Writes the path that a setting gives. A relative path begins in the folder in which this process
- * was when it first needed the path of a file: the program may change its folder before the library
- * writes the file that it has read. Returns the length of the path, which is cut if it is
- * TT_FILE_PATH or more. */
-static int write_given(const char *given, char path[TT_FILE_PATH])
+int tt_file_given(const char *given, char path[TT_FILE_PATH])
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find_first_folder);
@@ -143,7 +139,7 @@ bool tt_file_path(const char *setting, const char *ending, char path[TT_FILE_PAT
     char slug[TT_MACHINE_NAME];
     const char *given = tt_setting(setting);
     why[0] = path[0] = '\0';
-    if (given && write_given(given, path) < TT_FILE_PATH) return true;
+    if (given && tt_file_given(given, path) < TT_FILE_PATH) return true;
     int used = given ? -1 : find_folder(path);
     if (used < 0 || used >= TT_FILE_PATH - 2 * TT_MACHINE_NAME) {
         path[0] = '\0';

@@ -18,6 +18,11 @@
 
 enum { TT_FILE_PATH = 4096, TT_FILE_WHY = 512, TT_MACHINE_NAME = 128 };
 
+/* Writes the absolute path of a file that the user names. A relative path begins in the folder in
+ * which this process was when it first needed the path of a file: the program may change its folder
+ * before the library writes the file. Returns the length of the path, which is cut if it is
+ * TT_FILE_PATH or more. */
+int tt_file_given(const char *given, char path[TT_FILE_PATH]);
 /* Writes the absolute path of a file about this machine: the value of the setting, if it is set; or
  * $XDG_CACHE_HOME/tutti/SLUG.ENDING, with the slug of tt_machine_slug; or
  * ~/.cache/tutti/SLUG.ENDING. Machines of one kind that share a home folder share the file. Returns

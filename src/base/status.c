@@ -79,6 +79,11 @@ const char *tutti_status_text(tutti_status status)
     return known ? texts[status] : "not a status";
 }
 
+const char *tutti_version(void)
+{
+    return TUTTI_VERSION;
+}
+
 void tt_assert_failed(const char *condition, const char *file, int line)
 {
     tt_warn("%s:%d: assertion failed: %s", file, line, condition);

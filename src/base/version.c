@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The version of the library, and the version that the processes of a job compare.
+ * The version that the processes of a job compare.
  */
 #include "base/base.h"
 
 #include <library-build.h>
 #include <stdio.h>
-
-const char *tutti_version(void)
-{
-    return TUTTI_VERSION;
-}
 
 char *tt_version(char text[TT_VERSION])
 {

@@ -149,7 +149,8 @@ static void close_below(const struct tt_fabric_ops *self, struct tt_fabric *f)
  * processes, whose reports would have the same name. */
 tutti_status tt_tally_wrap(struct tt_fabric *f)
 {
-    if (!tt_setting("TUTTI_REPORT") || f->job->nested || f->client > 0) return TUTTI_OK;
+    const char *report = tt_setting("TUTTI_REPORT");
+    if (!report || f->job->nested || f->client > 0) return TUTTI_OK;
     struct tallier *t = tt_calloc(1, sizeof *t);
     if (!t) return tt_fail(TUTTI_ERR_MEMORY, "no memory for TUTTI_REPORT");
     t->tally.row = tt_calloc(TT_TALLY_ROWS, sizeof *t->tally.row);
@@ -159,6 +160,10 @@ tutti_status tt_tally_wrap(struct tt_fabric *f)
         return tt_fail(TUTTI_ERR_MEMORY, "no memory for TUTTI_REPORT");
     }
     t->tally.begin_ns = tt_clock_ns();
+    if (strcmp(report, "1") == 0)
+        snprintf(t->tally.path, sizeof t->tally.path, "1");
+    else
+        (void)tt_file_given(report, t->tally.path);
     t->below = f->ops;
     t->ops = (struct tt_fabric_ops){.name = f->ops->name,
                                     .read = read_below,

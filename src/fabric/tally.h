@@ -6,6 +6,7 @@
 #ifndef TT_TALLY_H
 #define TT_TALLY_H
 
+#include "base/cache-file.h"
 #include "fabric/fabric.h"
 
 enum { TT_TALLY_WORD = 32, TT_TALLY_ROWS = 512 };
@@ -23,6 +24,8 @@ struct tt_tally_row {
 };
 
 struct tt_tally {
+    /* TUTTI_REPORT as an absolute path, which may contain %r; or "1", for standard error */
+    char path[TT_FILE_PATH];
     struct tt_tally_row *row; /* an array of TT_TALLY_ROWS rows */
     int rows;
     int64_t lost; /* calls that are in no row, because there was no room */

@@ -129,9 +129,9 @@ const char *tt_mpi_own_path(void)
     return place_of((void *)tt_mpi_own_path).path;
 }
 
-/* Returns whether an object is libtutti_mpi.so, by the name that the linker has given to it: this
- * library, or a copy of it from another build, which the environment may preload as well. The
- * library that comes first takes the calls, and the copies do nothing. */
+/* Returns whether another object is a copy of libtutti_mpi.so, by the name that the linker has
+ * given to it. The environment may preload the library of another build as well. The library that
+ * comes first takes the calls, and the copies do nothing. */
 static bool is_tutti(void *handle)
 {
     struct link_map *map;
@@ -152,10 +152,11 @@ static void look_into(const char *path)
 {
     void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
     void *init = handle ? dlsym(handle, "PMPI_Init") : NULL;
-    bool own = init && strcmp(place_of(init).path, path) == 0, tutti = own && is_tutti(handle);
-    if (tutti && strcmp(tt_mpi_own_path(), path) != 0)
-        snprintf(found.copy, sizeof found.copy, "%s", path);
-    if (own && !tutti && found.n < HOSTS) {
+    bool own = init && strcmp(place_of(init).path, path) == 0;
+    bool here = own && strcmp(tt_mpi_own_path(), path) == 0;
+    bool copy = own && !here && is_tutti(handle);
+    if (copy) snprintf(found.copy, sizeof found.copy, "%s", path);
+    if (own && !here && !copy && found.n < HOSTS) {
         struct mpi_object *host = &found.host[found.n++];
         host->handle = handle;
         host->init = init;

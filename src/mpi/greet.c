@@ -35,6 +35,7 @@
 #include <time.h>
 
 #include "base/base.h"
+#include "base/host-name.h"
 #include "mpi/greet.h"
 #include "mpi/local-names.h"
 #include "mpi/meet.h"
@@ -248,9 +249,11 @@ static int local_ranks(char text[NAME])
     struct ucred launcher;
     socklen_t size = sizeof launcher;
     const char *socket = getenv("PMI_FD"), *ranks = getenv("MPI_LOCALNRANKS");
+    struct tt_host_name host; /* a launcher in another PID namespace may have the same pid */
+    tt_host_name(&host);
     if (socket && getsockopt(atoi(socket), SOL_SOCKET, SO_PEERCRED, &launcher, &size) == 0 &&
         launcher.pid > 0)
-        snprintf(text, NAME, "%ld", (long)launcher.pid);
+        snprintf(text, NAME, "%ld %s", (long)launcher.pid, host.space);
 #else
     const char *space = getenv("PMIX_NAMESPACE"), *launcher = getenv("OMPI_MCA_orte_hnp_uri");
     const char *ranks = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");

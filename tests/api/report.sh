@@ -66,9 +66,14 @@ if has_locale de_DE; then
     [ ! -s err ] || fail 'a setting with a fraction is refused'
 fi
 
+# If the program changes its folder, the report still goes to where it would have gone.
+mkdir away
+expect 0 timeout 3000 env TUTTI_REPORT=moved.json MEASURED_FOLDER=away tutti run -n 2 "$program"
+[ -s moved.json ] || fail 'the report is in another folder'
+
 # If the report cannot be written, there is a warning and no error.
 (ulimit -f 0 && TUTTI_REPORT=long "$program" 1) 2>&1 | cat >out || fail 'a report that is too long ends the program'
-says out 'warning: TUTTI_REPORT: cannot write the whole report to long$'
+says out 'warning: TUTTI_REPORT: cannot write the whole report to .*/long$'
 touch occupied
 expect 0 timeout 3000 env TUTTI_REPORT=occupied/report tutti run -n 2 "$program"
-says err 'warning: TUTTI_REPORT: cannot write occupied/report: Not a directory'
+says err 'warning: TUTTI_REPORT: cannot write .*/occupied/report: Not a directory'

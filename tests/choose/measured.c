@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <tutti/tutti.h>
 
@@ -148,6 +149,8 @@ int main(int argc, char **argv)
         return 0;
     }
     check(tutti_init(&client));
+    const char *folder = getenv("MEASURED_FOLDER"); /* the program changes to this folder */
+    expect(!folder || chdir(folder) == 0, "the folder", 0);
     run(client, &op);
     check(tutti_finalize(client));
     return 0;
