@@ -35,6 +35,9 @@ typedef struct tutti_request tutti_request;   /* a started or prepared collectiv
  * each client is a job of one rank, also inside tutti_threads. A child process of such a process
  * may make clients of its own, but cannot use those of its parent.
  *
+ * If the process has closed its standard input, output or error, the call opens /dev/null in its
+ * place, so that no file of the library gets this number.
+ *
  * If the launcher of this host is killed, its ranks end, too, also those that are in no call: they
  * get SIGTERM, and then SIGKILL. A launcher that speaks PMIx cannot send these signals any more, so
  * the library sends them from tutti_init on, a second apart, until the process ends.

@@ -268,9 +268,8 @@ static void *kill_later(void *arg)
 static void end_process(void)
 {
     pthread_t killer;
-    sigset_t every;
-    sigfillset(&every);
-    pthread_sigmask(SIG_SETMASK, &every, NULL);
+    sigset_t before;
+    tt_signals_block(&before);
     bool later = pthread_create(&killer, NULL, kill_later, NULL) == 0;
     tt_log_error("the launcher has ended, so this rank ends, too");
     kill(getpid(), later ? SIGTERM : SIGKILL);

@@ -38,7 +38,8 @@ const char *tt_mpi_environment(const char *name)
     return unless_empty(getenv(name));
 }
 
-/* What the environment says when MPI begins. The program may change the environment later. */
+/* These values are read from the environment when MPI begins, because the program may change the
+ * environment later. */
 static struct {
     bool named;              /* the user named the file in TUTTI_MPI_WISDOM */
     char path[TT_FILE_PATH]; /* "": the user wants no file, or there is no folder for it */
