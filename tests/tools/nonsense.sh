@@ -131,7 +131,7 @@ problem 25 '5 missing of 5' 'barrier/p4@ring:5-random(5,1)'
 problem 26 'expected , and a seed' 'barrier/p4@ring:5-random(1)'
 problem 17 'no node is left' 'barrier/p1@ring:1-hole(0)'
 problem 19 'nodes 0 \(0,0\) and 2 \(2,0\) cannot reach one another' 'barrier/p6@mesh:3x3-wall(x=1)'
-problem 23 'with missing nodes there may be 8192' 'barrier/p9@mesh:1000x10-hole(0)'
+problem 23 'a network with missing nodes may have at most 8192' 'barrier/p9@mesh:1000x10-hole(0)'
 
 # Networks in files.
 problem 16 'none: No such file' barrier/p4@file:none
