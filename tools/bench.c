@@ -138,7 +138,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (a->nodes && a->threads)
             argp_error(state, "--nodes: with --threads, set TUTTI_NODES for the whole command");
         if (!a->problems && !a->plan && !a->random_ns)
-            argp_error(state, "which problem? (as in allreduce/f64/sum/1M/p16)");
+            argp_error(state, "the problem is missing (as in allreduce/f64/sum/1M/p16)");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

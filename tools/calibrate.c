@@ -39,14 +39,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'o':
         a->output = arg;
         if (strcmp(arg, "-") == 0)
-            argp_error(state, "--output: a model is written to a file; --show prints it");
+            argp_error(
+                state,
+                "--output: a model is written to a file, not to standard output; --show prints it");
         return 0;
     case 'n': a->network = true; return 0;
     case 's': a->shows = true; return 0;
     case ARGP_KEY_ARG: argp_error(state, "there is nothing to do with '%s'", arg); return 0;
     case ARGP_KEY_END:
-        if (a->shows && a->output) argp_error(state, "--show writes nothing: without --output");
-        if (a->shows && a->network) argp_error(state, "--show measures nothing: without --network");
+        if (a->shows && a->output)
+            argp_error(state, "--show writes no file, so --output cannot be given, too");
+        if (a->shows && a->network)
+            argp_error(state, "--show measures nothing, so --network cannot be given, too");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -272,11 +272,14 @@ int tt_check_main(int argc, char **argv)
     int coll = a.what ? coll_named(a.what) : -1;
     bool many = a.what && (coll >= 0 || strcmp(a.what, "all") == 0);
     if (many && a.plan)
-        fprintf(stderr, "tutti check: --plan is for one problem\n");
+        fprintf(stderr, "tutti check: --plan is for a single PROBLEM\n");
     else if (many && a.one_machine)
-        fprintf(stderr, "tutti check: the machine can be given for one problem only\n");
+        fprintf(stderr, "tutti check: the options of the machine are for a single PROBLEM\n");
     else if (!many && (a.has_ranks || a.cases))
-        fprintf(stderr, "tutti check: a problem names its ranks, and is one case\n");
+        fprintf(
+            stderr,
+            "tutti check: a PROBLEM names its ranks, and is a single case: use --ranks and --cases "
+            "without one\n");
     else if (a.plan)
         return check_file(&a);
     else

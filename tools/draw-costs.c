@@ -315,7 +315,8 @@ static tutti_status print_costs(void *arg, FILE *out)
 static int draw_it(struct draw_costs *d, const struct tt_draw *draw, const char *measured)
 {
     if (d->c.problem.call.coll == TT_COLL_barrier || tt_call_counts(&d->c.problem.call)) {
-        fprintf(stderr, "tutti draw: %s: costs are drawn of collectives with one size\n", d->text);
+        fprintf(stderr, "tutti draw: %s: costs can be drawn only of collectives with one size\n",
+                d->text);
         return TT_EXIT_USAGE;
     }
     predict_all(d);
@@ -332,7 +333,7 @@ int tt_draw_costs(const struct tt_draw *draw, const char *problem, const char *m
 {
     static struct draw_costs d;
     if (draw->format != TT_DRAW_AS_svg) {
-        fprintf(stderr, "tutti draw: costs are drawn as .svg or .png\n");
+        fprintf(stderr, "tutti draw: costs can be drawn only as .svg or .png\n");
         return TT_EXIT_USAGE;
     }
     d.text = problem;

@@ -91,9 +91,9 @@ static int check_network(const struct tt_draw *draw)
 {
     char text[160];
     if (!draw->net)
-        return complain(
-            TT_EXIT_USAGE,
-            "a network is wanted, as in ...@torus:4x4, or --network torus:4x4 for a trace");
+        return complain(TT_EXIT_USAGE, "the network is missing: end the problem with it, as in "
+                                       "...@torus:4x4; for a trace, give "
+                                       "--network torus:4x4");
     if (draw->picture.net.vertices == 0)
         return complain(TT_EXIT_FAILED, "the network is too large for a picture");
     if (draw->format != TT_DRAW_AS_svg || draw->picture.net.vertices <= TT_SVG_VERTICES)

@@ -172,7 +172,7 @@ static bool has_problem_options(const struct draw_arguments *a)
 static error_t parse_end(const struct draw_arguments *a, struct argp_state *state)
 {
     if (a->words_n == 0 && !a->plan)
-        argp_error(state, "which problem? (as in allreduce/f64/sum/64K/p8, or 'machine')");
+        argp_error(state, "the problem is missing (as in allreduce/f64/sum/64K/p8, or 'machine')");
     if (a->processes && !is_machine(a)) argp_error(state, "-n: only a machine has processes");
     if (a->words_n > 1 && !a->trace)
         argp_error(state,

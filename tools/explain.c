@@ -66,7 +66,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         e->problem = arg;
         return 0;
     case ARGP_KEY_END:
-        if (!e->problem) argp_error(state, "which problem? (as in allreduce/f64/sum/1M/p16)");
+        if (!e->problem)
+            argp_error(state, "the problem is missing (as in allreduce/f64/sum/1M/p16)");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -157,8 +157,8 @@ bool tt_cores_bound(const struct tt_cores *cores);
 /* Writes the list of the processors that this process may use; if `taken` is true, only of those
  * that other jobs have taken. Returns false if there are none, or they are not known. */
 bool tt_cores_print_all(const struct tt_cores *cores, bool taken, char *text, size_t n);
-/* Releases the lock that keeps other jobs from looking for free processors. To be called when the
- * last rank of this job is started. */
+/* Releases the lock that keeps other jobs from looking for free processors. Call this when the last
+ * rank of this job is started. */
 void tt_cores_started(struct tt_cores *cores);
 void tt_cores_free(struct tt_cores *cores);
 

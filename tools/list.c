@@ -83,8 +83,8 @@ static void check_forms(const struct list_arguments *a, const struct argp_state 
 {
     if (a->applicable && !a->problem)
         argp_error(state, "--applicable wants --for PROBLEM or --costs PROBLEM");
-    if (a->json && a->names) argp_error(state, "--json and --names are two forms: one of them");
-    if (a->costs && a->names) argp_error(state, "--costs prints more than --names: one of them");
+    if (a->json && a->names) argp_error(state, "--json and --names cannot both be given");
+    if (a->costs && a->names) argp_error(state, "--costs and --names cannot both be given");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -94,7 +94,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_JSON: a->json = true; return 0;
     case OPTION_FOR:
     case OPTION_COSTS:
-        if (a->problem) argp_error(state, "--for and --costs: one problem at a time");
+        if (a->problem) argp_error(state, "only one --for or --costs can be given");
         a->problem = arg;
         a->costs = key == OPTION_COSTS;
         return 0;

@@ -233,9 +233,10 @@ static bool both_directions_fit(const struct tt_model *model, const char *comman
 {
     bool one = model->kind == TT_MODEL_simple && !model->all_ports && !model->node_ports;
     if (model->tw_both_ps < 0) return true;
-    if (!one) fprintf(stderr, "%s: --tw-both is of --model simple with --ports one\n", command);
+    if (!one)
+        fprintf(stderr, "%s: --tw-both is only for --model simple with --ports one\n", command);
     if (one && (model->tw_both_ps < model->tw_ps || model->tw_both_ps > 2 * model->tw_ps)) {
-        fprintf(stderr, "%s: --tw-both is from --tw to twice as much\n", command);
+        fprintf(stderr, "%s: --tw-both must be from --tw to twice as much\n", command);
         return false;
     }
     return one;

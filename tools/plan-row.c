@@ -27,11 +27,11 @@ bool tt_plan_row_open(struct tt_plan_row *row, const char *command, const char *
     if (tt_plan_file_open(&row->file, path) != TUTTI_OK) return say_error(command);
     if (!*problem && row->file.has_problem) *problem = row->file.problem;
     if (*problem) return true;
-    fprintf(
-        stderr,
-        "%s: which problem? %s has no line `problem ...` (as in problem allreduce/f64/sum/8/p4); "
-        "add one, or give the problem to the command\n",
-        command, row->file.name);
+    fprintf(stderr,
+            "%s: the problem is missing: %s has no line `problem ...` (as in problem "
+            "allreduce/f64/sum/8/p4); "
+            "add one, or give the problem to the command\n",
+            command, row->file.name);
     return false;
 }
 

@@ -45,11 +45,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->text = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "which problem? (as in allreduce/f64/sum/1M/p16)");
+        argp_error(state, "the problem is missing (as in allreduce/f64/sum/1M/p16)");
         return 0;
     case ARGP_KEY_END:
         if (a->unrolled && a->counts)
-            argp_error(state, "--counts prints no steps, and --unrolled only steps: one of them");
+            argp_error(state, "--counts and --unrolled cannot both be given");
         return 0;
     default: return ARGP_ERR_UNKNOWN;
     }

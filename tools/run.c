@@ -231,7 +231,7 @@ static void read_hosts(const struct argp_state *state, struct wanted_run *run, c
 {
     if (run->hosts) argp_error(state, "%s: the hosts have been given before", option);
     if (!*text || strpbrk(text, " \t\n'\"\\$`&|;<>()*?"))
-        argp_error(state, "%s: '%s' is no list of names with commas between", option, text);
+        argp_error(state, "%s: '%s' is no list of names separated by commas", option, text);
     const char *fault = NULL;
     for (const char *host = text; host && !fault; host = next_host(host))
         fault = fault_of_host(host);

@@ -51,7 +51,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!a->text && !a->plan)
-            argp_error(state, "which problem? (as in alltoall/u8/1K/p16@torus:4x4)");
+            argp_error(state, "the problem is missing (as in alltoall/u8/1K/p16@torus:4x4)");
         return 0;
     case ARGP_KEY_INIT: state->child_inputs[0] = &a->model_options; return 0;
     default: return ARGP_ERR_UNKNOWN;

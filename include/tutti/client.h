@@ -36,7 +36,7 @@ typedef struct tutti_request tutti_request;   /* a started or prepared collectiv
  * may make clients of its own, but cannot use those of its parent.
  *
  * If the process has closed its standard input, output or error, the call opens /dev/null in its
- * place, so that no file of the library gets this number.
+ * place, so that no file of the library gets its descriptor number.
  *
  * If the launcher of this host is killed, its ranks end, too, also those that are in no call: they
  * get SIGTERM, and then SIGKILL. A launcher that speaks PMIx cannot send these signals any more, so

@@ -196,7 +196,7 @@ static void shapes(struct svg_call_tables_table *t)
     struct tt_call_shape *shape;
     int64_t n;
     if (tt_calls_shapes(t->calls, &shape, &n) != TUTTI_OK) return;
-    left(t, TT_SVG_MARGIN, "strong", "The calls, those that are alike together");
+    left(t, TT_SVG_MARGIN, "strong", "The calls, grouped by kind");
     t->y += LINE + 2;
     left(t, TT_SVG_MARGIN + 16, "minor", "call");
     left(t, 262, "minor", "by");

@@ -142,8 +142,8 @@ static bool awaits(const struct tt_trace_event *e, struct mark *mark)
     return e->kind == TT_AWAIT && e->peer >= 0;
 }
 
-/* Takes every event into the list, so that the list has the events of each rank in the order of
- * their begin. */
+/* A list_fn that takes every event. The list is then sorted by rank, and by the begin of the events
+ * of a rank. */
 static bool of_rank(const struct tt_trace_event *e, struct mark *mark)
 {
     mark->execution = mark->team = 0;

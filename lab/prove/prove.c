@@ -850,11 +850,16 @@ static tutti_status check_case(const struct tt_proof_case *c)
             const struct tt_call *call = &c->execution[k].calls[r];
             if (plan->p != c->p || plan->me != r || plan->coll != call->coll ||
                 call->coll != c->execution[k].calls[0].coll)
-                return tt_fail(TUTTI_ERR_ARG, "execution %d: rank %d's plan is that of %d of %d", k,
-                               r, plan->me, plan->p);
+                return tt_fail(
+                    TUTTI_ERR_ARG,
+                    "execution %d: the plan given for rank %d is for rank %d of %d, or for another "
+                    "collective",
+                    k, r, plan->me, plan->p);
             if (tt_coll_has_op(call->coll) && (plan->type != call->type || plan->op != call->op))
-                return tt_fail(TUTTI_ERR_ARG, "execution %d: rank %d's plan reduces otherwise", k,
-                               r);
+                return tt_fail(
+                    TUTTI_ERR_ARG,
+                    "execution %d: the plan of rank %d has another type or operation than its call",
+                    k, r);
         }
     return TUTTI_OK;
 }

@@ -451,7 +451,7 @@ static bool do_step(struct tt_sim *sim, struct tt_sim_rank *rank, int lane)
     case TT_END:
     case TT_EXCHANGE: break;
     }
-    sim->status = tt_fail(TUTTI_ERR_ARG, "a plan with a step of an unknown kind");
+    sim->status = tt_fail(TUTTI_ERR_ARG, "the plan has a step of an unknown kind");
     return false;
 }
 
@@ -485,7 +485,8 @@ static void too_long(struct tt_sim *sim)
                     (int)(TT_SIM_LONGEST / 86400 / INT64_C(1000000000000)));
 }
 
-/* Returns the most bytes whose costs under the model, all added up, are at most TT_SIM_LONGEST. */
+/* Returns how many bytes a step may move so that their costs under the model are at most
+ * TT_SIM_LONGEST. `near`: the step transfers within a node. `works`: the step copies or reduces. */
 static int64_t most_bytes(const struct tt_sim_job *job, bool near, bool works)
 {
     const struct tt_model *m = job->model;

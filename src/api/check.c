@@ -480,8 +480,8 @@ static tutti_status check_shared(const struct tt_fabric *f, const char *which, c
 {
     if (!buffer || buffer == TUTTI_IN_PLACE) return TUTTI_OK;
     if (tt_fabric_address(f, buffer) & TT_ADDRESS_IN_SEGMENT) return TUTTI_OK;
-    return tt_fail(TUTTI_ERR_ARG, "TUTTI_REQUEST_SHARED, but %s is not memory from tutti_alloc",
-                   which);
+    return tt_fail(TUTTI_ERR_ARG,
+                   "flags has TUTTI_REQUEST_SHARED, but %s is not memory from tutti_alloc", which);
 }
 
 tutti_status tt_args_shared(const tutti_team *team, const struct tt_args *args)

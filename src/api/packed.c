@@ -189,7 +189,7 @@ struct packed_span {
     const char *begin, *end;
 };
 
-/* Returns the range of bytes in which the elements lie. To be called only if they lie in a row. */
+/* Returns the range of bytes in which the elements lie. They must lie in a row. */
 static struct packed_span span_of(const struct elements *e, const struct tt_layout *l, int p)
 {
     int64_t first = e->displs ? INT64_MAX : 0, last = e->displs ? 0 : e->n;

@@ -221,7 +221,7 @@ static tutti_status have_ids(const struct brought *of, int processes)
         if (of[i].space == 0 || of[i].space != of[0].space)
             return tt_fail(TUTTI_ERR_UNSUPPORTED,
                            "the processes of the team are in different PID namespaces, or /proc "
-                           "shows the processes of another PID namespace than theirs");
+                           "does not show their PID namespace");
     return TUTTI_OK;
 }
 

@@ -23,10 +23,11 @@ static inline bool tt_file_may_reach(int64_t end)
     return false;
 }
 
-/* Backs bytes from `begin` on, and makes the file longer if it ends before them. Returns false with
- * errno set if that fails. Linux before 6.10 gives up with EINTR for memory if the thread has any
- * signal to handle, and gives back what it has got so far. A program with a fast timer would have
- * to try for ever. So the thread blocks its signals meanwhile. */
+/* Backs `bytes` bytes from `begin` on, and makes the file longer if it ends before them. Returns
+ * false with errno set if that fails. Linux before 6.10 does not back a file in memory while a
+ * signal of the thread is pending: it gives back what it has got so far, and returns EINTR. With a
+ * fast timer in the program, the call would never succeed, so the thread blocks its signals
+ * meanwhile. */
 static inline bool tt_file_back(int fd, int64_t begin, int64_t bytes)
 {
     sigset_t before;

@@ -38,19 +38,21 @@ static inline bool tt_file_is(int fd, struct tt_file_id id)
     return false;
 }
 
-/* Opens /dev/null as each of the standard input, output and error that is closed. To be called
- * before the library, or a library that it uses, opens anything: the new file would get the free
- * number, for example the memory of the job, and the process would print into it. */
+/* Opens /dev/null in place of each of the standard input, output and error that is closed. The
+ * caller calls this before the library, or a library that it uses, opens a file. Otherwise this
+ * file, for example the memory of the job, would get the number of the closed descriptor, and what
+ * the process prints would be written into it. */
 static inline void tt_file_occupy_standard(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)!open("/dev/null", O_RDWR);
 }
 
-/* Returns a descriptor of the same file that has none of the numbers of standard input, output and
- * error, and closes `fd` if it has one of them. -1: `fd` is -1, or there is none left. To be called
- * for a descriptor that the library opens while the program runs: if the program has closed its
- * standard output meanwhile, it may open it again (dup2), and would replace the library's file. */
+/* Returns a descriptor of the same file whose number is above those of standard input, output and
+ * error, and closes `fd` if `fd` is one of them. Returns -1 if `fd` is -1, or if the process may
+ * open no further descriptor. For descriptors that the library opens while the program runs: if the
+ * program has closed its standard output meanwhile, it may open it again (dup2), and would replace
+ * the file of the library. */
 static inline int tt_file_above_standard(int fd)
 {
     if (fd < 0 || fd > STDERR_FILENO) return fd;

@@ -342,7 +342,7 @@ static tutti_status exchange(struct machines_member *m, struct tt_fabric *f,
 }
 
 /* Sends this rank's error to the other ranks if this rank still has fences to take part in: the
- * next fence of the other ranks then fails. To be called only if values need a fence (not
+ * next fence of the other ranks then fails. Call this only if values need a fence (not
  * `at_once`). */
 static void refuse_fence(const struct machines_member *m, tutti_status status)
 {

@@ -22,9 +22,10 @@
 /* Joins a job by PMIx or by the caller's allgather: maps the memory of this node, and stores this
  * process' rank. Errors: as tt_boot_attach. */
 tutti_status tt_machines_attach(struct tt_segment *segment, int *rank);
-/* Ends this process' use of the directory. To be called when its last client ends. Nodes that still
- * wait for this node in the job's first client get an error: `status`, or BOOT if `status` is OK.
- * Does nothing if this process has joined no job by PMIx or by the caller's allgather. */
+/* Ends this process' use of the directory. Call this when the last client of the process ends.
+ * Nodes that still wait for this node in the job's first client get an error: `status`, or BOOT if
+ * `status` is OK. Does nothing if this process has joined no job by PMIx or by the caller's
+ * allgather. */
 void tt_machines_leave(tutti_status status);
 /* Begins to use the directory again, for another client after tt_machines_leave. Errors: BOOT. */
 tutti_status tt_machines_return(void);

@@ -262,9 +262,11 @@ static void *kill_later(void *arg)
     return arg;
 }
 
-/* Runs in PMIx's thread, which goes on, so that the program's handler of SIGTERM may use PMIx. All
- * signals stay blocked in that thread and in the new one: the program's handlers do not run there,
- * and SIGPIPE does not end the process, if the launcher was the reader of stderr. */
+/* Sends SIGTERM to this process, and starts a thread that sends SIGKILL later; without such a
+ * thread, sends SIGKILL at once. This runs in the thread of PMIx and returns, because the program's
+ * handler of SIGTERM may use PMIx. All signals stay blocked in the thread of PMIx and in the new
+ * thread, so the program's handlers run in neither of them. SIGPIPE is blocked, too, and does not
+ * end the process if the launcher was the reader of stderr. */
 static void end_process(void)
 {
     pthread_t killer;
@@ -275,8 +277,8 @@ static void end_process(void)
     kill(getpid(), later ? SIGTERM : SIGKILL);
 }
 
-/* The source of the event is the server, unless the event is about another rank of this job. After
- * pmix_leave the process goes on without the launcher. */
+/* PMIx calls this function when a connection is lost: that to the server, unless `source` is
+ * another rank of this job. After pmix_leave the process goes on without the launcher. */
 static void lost_connection(size_t id, pmix_status_t event, const pmix_proc_t *source,
                             pmix_info_t info[], size_t n, pmix_info_t results[], size_t nresults,
                             pmix_event_notification_cbfunc_fn_t done, void *arg)
@@ -294,7 +296,8 @@ static void registered(pmix_status_t status, size_t id, void *arg)
         tt_log("the end of the launcher will not be noticed: PMIx: %s", pmix.Error_string(status));
 }
 
-/* Does not wait for the server. */
+/* Lets PMIx call lost_connection when the launcher ends. Does not wait until the server has
+ * confirmed this. */
 static void watch_server(void)
 {
     static pmix_status_t lost[] = {PMIX_ERR_LOST_CONNECTION, PMIX_ERR_LOST_CONNECTION_TO_SERVER};

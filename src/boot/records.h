@@ -36,7 +36,7 @@ tutti_status tt_records_end(int client, struct tt_reply *reply, int rank,
                             struct tt_address_record *record);
 
 /* With TUTTI_DETACH=1: fetches the address records of the ranks of all other nodes, and leaves PMIx
- * for good. To be called after the fence that follows tt_records_put. Does nothing without the
+ * for good. Call this after the fence that follows tt_records_put. Does nothing without the
  * setting. Errors: BOOT, MEMORY. */
 tutti_status tt_records_detach(const struct tt_fabric *f);
 

@@ -116,10 +116,11 @@ struct tt_watch {
  *
  * Other ranks of the node cannot refer to such a process by its pid. So each process binds a
  * datagram socket to an abstract name, publishes the random number in this name, and keeps the
- * socket until it ends. Such names are valid in one network namespace, but ranks that share memory
- * are in one (share.h). A process that tries to connect a socket of its own to the name gets the
- * error ECONNREFUSED if the socket does not exist any more. The kernel answers, even if the process
- * computes for hours, and the attempt leaves nothing in the socket. */
+ * socket until it ends. Such a name is valid in one network namespace only. This suffices, because
+ * ranks that share memory are in the same network namespace (share.h). A process that tries to
+ * connect a socket of its own to the name gets the error ECONNREFUSED if the socket does not exist
+ * any more. The kernel answers, even if the process computes for hours, and the attempt leaves
+ * nothing in the socket. */
 
 static socklen_t address_of(uint64_t number, struct sockaddr_un *address)
 {

@@ -27,7 +27,7 @@ tutti_status tt_watch_open(struct tt_fabric *f);
  * that it left and did not die. */
 void tt_watch_close(struct tt_fabric *f);
 /* With TUTTI_WATCHDOG, in a job on several nodes: starts a thread that answers the questions of
- * other nodes for the roll call until tt_watch_close. To be called when the ranks have met. If the
+ * other nodes for the roll call until tt_watch_close. Call this when the ranks have met. If the
  * system has no thread left, only ranks that wait answer. */
 void tt_watch_answer(struct tt_fabric *f);
 /* Returns the port at which other ranks watch this rank; 0: none. */
@@ -36,9 +36,9 @@ uint16_t tt_watch_port(const struct tt_fabric *f);
  * client of this process was on several nodes yet. Any thread. */
 uint16_t tt_watch_process_port(void);
 
-/* Watches `rank`, because this rank waits for it. To be called again and again while this rank
- * waits, by any thread; cheap after the first time. When the connection of `rank` has ended, data
- * that it sent before get half a second to arrive. If this rank still waits for `rank` after that,
+/* Watches `rank`, because this rank waits for it. Call this again and again while this rank waits,
+ * in any thread; only the first call takes long. When the connection of `rank` has ended, data that
+ * it sent before get half a second to arrive. If this rank still waits for `rank` after that,
  * `rank` is marked as failed. */
 void tt_watch(struct tt_fabric *f, int rank);
 /* Watches the processes of other ranks while this rank waits in tutti_init for ranks of other nodes

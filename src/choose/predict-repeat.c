@@ -155,8 +155,9 @@ static uint64_t last_value(const struct tt_flag_log *log, int n)
     return n > 0 ? log->raise[n - 1].value : 0;
 }
 
-/* Whether each value that a rank awaits has, since the state was saved, either stayed the same or
- * grown as much as the flag that the rank awaits. */
+/* Returns whether the values that ranks await have grown like the flags since the state was saved:
+ * each awaited value is the same as then, or has grown as much as the flag for which its rank
+ * waits. */
 static bool alike_asked(const struct tt_predictor *s)
 {
     for (int w = 0; w < s->p; w++) {

@@ -23,8 +23,8 @@ enum {
     WARM = 2,
     WORK_MARGIN = 16, /* takes_more subtracts a margin from the work for a call: this work divided
                        * by WORK_MARGIN */
-    ROUNDS = 3        /* if a root runs ahead and ranks take turns: how many times as many calls as
-                       * there are slots are followed */
+    ROUNDS = 3        /* if a root runs ahead and ranks take turns, ROUNDS times as many calls are
+                       * followed as there are slots */
 };
 
 _Static_assert(TT_PREDICT_RANKS <= 64, "tt_follow.awaits has a bit for each rank");
@@ -147,7 +147,7 @@ static bool do_step(struct tt_predictor *s, struct tt_follow *r, int lane,
     case TT_END:
     case TT_EXCHANGE: break;
     }
-    s->status = tt_fail(TUTTI_ERR_ARG, "a plan with a step of an unknown kind");
+    s->status = tt_fail(TUTTI_ERR_ARG, "the plan has a step of an unknown kind");
     return false;
 }
 

@@ -31,8 +31,8 @@ static struct allreduce_window_cut cut(const struct tt_call *call, const struct 
     struct allreduce_window_cut c;
     int64_t bytes = tt_call_bytes(call), unit = map->p * call->sz;
     struct tt_slices most = tt_window_slices(call, map, bytes, unit, &c.base);
-    /* The slices `most` are the longest that fit the window. Equal slices of the same number are
-     * not longer, so they fit, too. */
+    /* `most` has the longest slices that fit in the window. Slices of equal length, as many as
+     * these, are not longer, so they fit, too. */
     c.s = most.turns == 1 ? most
                           : tt_slices(bytes, tt_round_up(tt_div_up(bytes, most.turns), unit), unit);
     c.block = tt_round_up(tt_div_up(c.s.len, map->p), call->sz);

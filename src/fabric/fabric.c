@@ -126,7 +126,7 @@ static tutti_status map_nodes(struct tt_fabric *f)
     if (f->job->nested) return TUTTI_OK;
     if (f->job->nodes == 1) return tt_fabric_nodes(f->size, &f->node, &f->nodes);
     if (tt_setting("TUTTI_NODES"))
-        return tt_fail(TUTTI_ERR_ARG, "TUTTI_NODES is for jobs on one machine, this one is on %d",
+        return tt_fail(TUTTI_ERR_ARG, "TUTTI_NODES is for jobs on one machine, this job is on %d",
                        f->job->nodes);
     f->node = tt_alloc((size_t)f->size * sizeof *f->node);
     if (!f->node) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the nodes of %d ranks", f->size);

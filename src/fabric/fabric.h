@@ -200,8 +200,8 @@ void tt_fabric_close(struct tt_fabric *f);
  * last finds the entry gone. Between processes, the memory may last until this process makes its
  * next client, like the pieces of the arena (arena.h), or until the process ends. */
 void tt_fabric_park(const struct tt_fabric *f, struct tt_parked *parked, void *memory);
-/* Returns how many bytes behind the begin of memory that has `bytes` bytes of data its record lies,
- * if the memory may have to be parked. */
+/* Returns the offset of the struct tt_parked in memory that may have to be parked. `bytes` bytes of
+ * data lie before it. */
 static inline int64_t tt_parked_at(int64_t bytes)
 {
     return tt_round_up(bytes, _Alignof(struct tt_parked));
@@ -313,7 +313,7 @@ bool tt_fabric_nodes_valid(const char *text);
 tutti_status tt_fabric_nodes(int size, int **node, int *nodes);
 tutti_status tt_trace_wrap(struct tt_fabric *f);
 /* Records in the traces of a rank how its process ended, unless the rank had finished its traces.
- * To be called by the launcher after tt_job_fail for this rank. */
+ * The launcher calls this after tt_job_fail for this rank. */
 void tt_trace_ended(const struct tt_segment *segment, int rank);
 tutti_status tt_tally_wrap(struct tt_fabric *f);
 

@@ -66,7 +66,7 @@ struct trace {
 
 /* ---- Entries ----
  *
- * To be called with the lock held. */
+ * The callers of these functions hold the lock. */
 
 /* Returns room for further entries, which are not counted yet; NULL: there is no room, or the file
  * would have more than `most` entries. The file grows only as far as the disk has space, so a full

@@ -332,9 +332,10 @@ static void warn_if_few_are_left(void)
     static atomic_bool logged;
     int64_t limit = 0;
     if (left(&limit) > RESERVE / 2 || atomic_exchange(&logged, true)) return;
-    tt_warn("almost all of the %lld file descriptors that this process may have are used: others "
-            "cannot connect to it then, and take it for gone: raise `ulimit -n`",
-            (long long)limit);
+    tt_warn(
+        "this process uses almost all of the %lld file descriptors that it may have; without a "
+        "free one, other processes cannot connect to it, and take it for dead: raise `ulimit -n`",
+        (long long)limit);
 }
 
 /* ---- Checking ---- */

@@ -36,7 +36,7 @@ static inline void tt_waiting_name(struct tt_activity *is, int rank)
 
 /* Clears the rank's published record if this wait has written it. */
 void tt_waiting_clear(struct tt_waiting *w);
-/* To be called after each look (check whether the awaited event has come) of a wait that has become
+/* Call this after each look (check whether the awaited event has come) of a wait that has become
  * long. moved: the wait has made progress since the previous call. */
 void tt_waiting_look(struct tt_waiting *w, bool moved);
 /* Ends the wait, however long it was. */

@@ -44,8 +44,8 @@ void tt_common_leave(struct tt_job_page *job, struct tt_common *common, int rank
 /* Records that a rank of another node has left the client, and wakes all sleepers. */
 void tt_common_left(struct tt_job_page *job, struct tt_common *common, int rank);
 /* Completes a report of this rank's failure, or of its leaving, if the process that reported it was
- * killed before it had woken the sleepers. To be called by a rank that finds the rank FAILED or
- * LEFT, and does not report it itself. */
+ * killed before it had woken the sleepers. A rank that finds that rank FAILED or LEFT, and does not
+ * report it itself, calls this. */
 void tt_common_announce(struct tt_job_page *job, struct tt_common *common, int rank);
 /* Records as a failure that a rank has left although another rank still needs it. */
 void tt_common_miss(struct tt_job_page *job, struct tt_common *common, int rank);
@@ -118,11 +118,11 @@ int tt_job_first_ended(const struct tt_job_page *job);
 /* ---- Warnings about settings ---- */
 
 /* Counts the rank among the ranks of this node that have these warnings. If the client's table of
- * warnings is full, leaves a warning out; the rank has to print this warning itself. To be called
- * by each rank before it joins. */
+ * warnings is full, leaves a warning out; the rank has to print this warning itself. Each rank
+ * calls this before it joins. */
 void tt_common_warn(const struct tt_job_page *job, struct tt_common *common, int rank,
                     const struct tt_warnings *warnings);
-/* Sets *all to the warnings that ranks of this node have. To be called when all ranks of this node
+/* Sets *all to the warnings that ranks of this node have. Call this when all ranks of this node
  * have joined. */
 void tt_common_warnings(const struct tt_job_page *job, const struct tt_common *common,
                         struct tt_warnings *all);

@@ -110,9 +110,9 @@ void tt_common_publish_cores(struct tt_common *common);
 int tt_common_find_cores(struct tt_common *common);
 
 /* Registers this process, so that membarrier interrupts its threads. Returns false if that is not
- * possible; in this case the signallers of the client must use fences. To be called before the
- * ranks of a client have met, unless the client uses fences anyway. The first call takes 10 to 30
- * ms if the process has several threads, and else hardly any time. */
+ * possible; in this case the signallers of the client must use fences. Call this before the ranks
+ * of a client have met, unless the client uses fences anyway. The first call takes 10 to 30 ms if
+ * the process has several threads, and else hardly any time. */
 bool tt_wait_register(void);
 
 /* The state of one wait of one thread. */
@@ -189,10 +189,10 @@ static inline bool tt_wait_is_long(const struct tt_wait *w)
     return w->announced || w->since_ns != 0 || w->slow;
 }
 
-/* To be called each time that the waiter has looked in vain. Spins, yields or sleeps, and returns
- * when the waiter should look again. */
+/* Call this each time that the waiter has looked in vain. Spins, yields or sleeps, and returns when
+ * the waiter should look again. */
 void tt_wait_more(struct tt_wait *w);
-/* Ends the wait. To be called when the waiter looks no longer, whether or not the signal came. */
+/* Ends the wait. Call this when the waiter looks no longer, whether or not the signal came. */
 void tt_wait_done(struct tt_wait *w);
 /* Ends the wait and begins another wait of the same kind. The count of looks until the next call of
  * the hook goes on: a collective that makes progress again and again may last long, and the hook
@@ -216,8 +216,8 @@ static inline void tt_wait_afresh(struct tt_wait *w)
 #endif
 #endif
 
-/* To be called after a release store for which other ranks may wait. Returns whether any thread of
- * the node sleeps. If so, the caller must wake the threads that may wait for this store
+/* Call this after a release store for which other ranks may wait. Returns whether any thread of the
+ * node sleeps. If so, the caller must wake the threads that may wait for this store
  * (tt_job_wake). */
 static inline bool tt_signalled(struct tt_job_page *job, bool fences)
 {

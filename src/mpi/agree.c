@@ -15,7 +15,8 @@
 #include "mpi/agree.h"
 #include "mpi/meet.h"
 
-/* A number and its complement. */
+/* A number that must be the same on all ranks, and its complement, both combined over the ranks by
+ * a bitwise or. */
 struct number_bits {
     uint64_t in, out;
 };

@@ -300,8 +300,8 @@ static struct persistent *persistent_of(MPI_Request request)
     return at ? (struct persistent *)(intptr_t)*at : NULL;
 }
 
-/* To be called when the host has started n requests. Counts the starts of persistent collectives
- * among them. For each persistent collective that Tutti does, the host has started only a stand-in
+/* Call this when the host has started n requests. Counts the starts of persistent collectives among
+ * them. For each persistent collective that Tutti does, the host has started only a stand-in
  * (later.h), so this function starts Tutti's call. */
 static void start_persistent(int n, const MPI_Request *requests)
 {

@@ -79,7 +79,8 @@ const char *tt_mpi_drain_open(tutti_client *client)
 {
     at.context = tt_mpi_tutti.context_at(client, 0);
     at.shared = at.wanted = at.ends = false;
-    if (!make_thread()) return "no thread can be made that sends what its calls leave behind";
+    if (!make_thread())
+        return "no thread can be started to send the messages that its calls leave behind";
     at.client = client;
     return NULL;
 }

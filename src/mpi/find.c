@@ -142,7 +142,7 @@ static bool is_tutti(void *handle)
         if (entry->d_tag == DT_STRTAB) texts = (const char *)entry->d_un.d_ptr;
         if (entry->d_tag == DT_SONAME) name = entry->d_un.d_val;
     }
-    if ((uintptr_t)texts < map->l_addr) texts += map->l_addr; /* with some loaders, an offset */
+    if ((uintptr_t)texts < map->l_addr) texts += map->l_addr; /* some loaders store an offset */
     return name && strcmp(texts + name, "libtutti_mpi.so") == 0;
 }
 

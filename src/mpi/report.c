@@ -288,9 +288,10 @@ static char *compose(const struct tt_mpi_report *report, bool json, size_t *n)
     return NULL;
 }
 
-/* Returns the path of the file for the report: TUTTI_MPI_REPORT, or with the number of this process
- * before the ending (calls-1234.json) if other processes have spawned this world, since the world
- * of those writes a report, too. NULL: there is no memory. The caller frees the path. */
+/* Returns the path of the file for the report, TUTTI_MPI_REPORT. If processes of another world have
+ * spawned this one, that world writes a report, too, so the path then has the number of this
+ * process before its ending (calls-1234.json). NULL: there is no memory. The caller frees the
+ * path. */
 static char *path_of(const struct tt_mpi_report *report)
 {
     const char *path = tt_mpi_setting.report_path, *slash = strrchr(path, '/');

@@ -18,8 +18,8 @@ bool tt_enter(tutti_context *c)
                 atomic_compare_exchange_strong_explicit(&c->user, &nobody, &thread_here,
                                                         memory_order_acquire, memory_order_relaxed);
     if (!mine) {
-        tt_warn("context %d is used by two threads at once: one at a time may (tutti_post alone "
-                "takes it from any)",
+        tt_warn("context %d is used by two threads at once: only one thread at a time may use it, "
+                "except by tutti_post",
                 c->index);
         tt_assert_failed("a context is used by one thread at a time", __FILE__, __LINE__);
     }

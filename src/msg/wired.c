@@ -56,9 +56,10 @@ static void warn_of_software(const struct tt_msg *msg)
 {
     static atomic_bool logged;
     if (msg->f->me == 0 && !atomic_exchange(&logged, true))
-        tt_warn("TUTTI_REMOTE_KEYS=1 with no network card behind the keys: UCX reads and writes "
-                "memory in software then, for whoever connects to it, and may abort a rank when "
-                "another one dies");
+        tt_warn(
+            "TUTTI_REMOTE_KEYS=1, but no network card accesses memory by remote keys: UCX does it "
+            "in software, for every process that connects to it, and may abort a rank when "
+            "another one dies");
 }
 
 /* Opens the wire, with remote memory access only if that is used. With this access, the network

@@ -303,7 +303,9 @@ static tutti_status settle(struct tt_reader *in, struct tt_net *net, const char 
     if (in->failed) return in->starved ? TUTTI_ERR_MEMORY : TUTTI_ERR_ARG;
     tutti_status status = fn(net, cut);
     if (status == TUTTI_ERR_LIMIT)
-        tt_reader_wrong(in, begin, "with missing nodes there may be 8192, with 255 links each");
+        tt_reader_wrong(
+            in, begin,
+            "a network with missing nodes may have at most 8192 nodes, with 255 links each");
     else if (status == TUTTI_ERR_ARG && cut[0] < 0)
         tt_reader_wrong(in, begin, "no node is left");
     else if (status == TUTTI_ERR_ARG)

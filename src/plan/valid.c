@@ -61,7 +61,7 @@ static const char *header_invalid(const struct tt_plan *plan)
     bool user = plan->op >= TUTTI_OP_USER && plan->op < TUTTI_OP_USER_END;
     if ((unsigned)plan->op >= TUTTI_OPS && !user) return "no such operation";
     if (plan->opens & ~(1u << TT_IN | 1u << TT_OUT | 1u << TT_TMP))
-        return "opens what is no opened buffer";
+        return "opens a buffer other than IN, OUT and TMP";
     if (plan->tmp_bytes < 0 || plan->win_bytes < 0) return "scratch of negative size";
     if (plan->lanes < 1 || plan->lanes > TT_LANES) return "a wrong number of lanes";
     return NULL;
@@ -81,7 +81,9 @@ static const char *shape_invalid(const struct tt_shape *s)
 {
     if (s->mod < 0 || s->phase < 0) return "a rotation by a negative number";
     if (s->block < 0 || (s->block && s->stride < s->block)) return "blocks that overlap";
-    return s->step[0] == INT64_MIN || s->step[1] == INT64_MIN ? "a step out of range" : NULL;
+    return s->step[0] == INT64_MIN || s->step[1] == INT64_MIN
+               ? "a range that a turn moves by -2^63 bytes"
+               : NULL;
 }
 
 static const char *shapes_invalid(const struct tt_plan *plan)
@@ -100,7 +102,7 @@ static const char *vary_invalid(const struct tt_vary *v)
 {
     if (v->tail < -1) return "a tail of negative length";
     if (v->tail_mod < 0 || v->tail_phase < 0) return "a tail in negative turns";
-    if (v->tail < 0 && v->tail_mod) return "turns of a tail without one";
+    if (v->tail < 0 && v->tail_mod) return "a rotation of a tail, but no tail";
     return v->tail_phase && !v->tail_mod ? "a tail's phase without a rotation" : NULL;
 }
 
@@ -163,11 +165,13 @@ static const char *range_invalid(const struct place *at, const struct tt_step *s
     if (r->rank == plan->me) return "a range of the own rank that is not TT_SELF";
     if (r->off < 0) return "a negative offset";
     int64_t tail = s->vary ? tt_max(plan->varies[s->vary].tail, 0) : 0, len = tt_max(s->len, tail);
-    if (r->shape == 0) return r->off > INT64_MAX - len ? "a range out of range" : NULL;
+    if (r->shape == 0)
+        return r->off > INT64_MAX - len ? "a range that does not fit in 64 bits" : NULL;
     if (r->shape >= plan->shapes_n) return "a shape outside its array";
     const struct tt_shape *shape = &plan->shapes[r->shape];
-    if (rotates_unevenly(at, shape)) return "turns that are no multiple of a rotation";
-    if (gets_too_far(at, r, shape, len)) return "a range out of range";
+    if (rotates_unevenly(at, shape))
+        return "a loop whose turns are no multiple of a rotation in it";
+    if (gets_too_far(at, r, shape, len)) return "a range that does not fit in 64 bits";
     if (shape->block == 0) return NULL;
     if (!rules[s->kind].blocks) return "blocks in a step that is no copy, put or get";
     return s->len % shape->block || tail % shape->block ? "a length that is no multiple of a block"
@@ -194,9 +198,11 @@ static const char *owners_invalid(const struct place *at, const struct tt_step *
 {
     const struct tt_range *r = at->plan->ranges + s->first;
     int far = s->kind == TT_PUT ? 0 : s->kind == TT_GET ? 1 : -1;
-    if (far >= 0 && r[far].rank == TT_SELF) return "a transfer without a far range";
-    if (far >= 0 && r[far].rank != s->peer) return "a far range of another rank than the peer";
-    return r[far == 0].rank != TT_SELF ? "a near range of another rank" : NULL;
+    if (far >= 0 && r[far].rank == TT_SELF) return "a put or get without a range of its peer";
+    if (far >= 0 && r[far].rank != s->peer)
+        return "a put or get with a range of another rank than its peer";
+    return r[far == 0].rank != TT_SELF ? "a range of another rank where one of this rank is needed"
+                                       : NULL;
 }
 
 static const char *length_invalid(const struct place *at, const struct tt_step *s)
@@ -269,7 +275,8 @@ static const char *entry_invalid(const struct tt_plan *plan, const struct tt_ent
     if (e->peer == plan->me) return "an entry for the rank itself";
     if (e->len <= 0) return "an entry of no length";
     if (e->mine < 0 || e->theirs < 0) return "an entry at a negative offset";
-    return tt_max(e->mine, e->theirs) > INT64_MAX - e->len ? "an entry out of range" : NULL;
+    return tt_max(e->mine, e->theirs) > INT64_MAX - e->len ? "an entry that does not fit in 64 bits"
+                                                           : NULL;
 }
 
 static const char *how_invalid(const struct tt_exchange *x)
@@ -303,7 +310,7 @@ static const char *varying_invalid(const struct place *at, const struct tt_step 
     if (v->tail >= 0 && !rule->length) return "a tail of a step without a length";
     if ((v->inc[0] || v->inc[1]) && !rule->flag) return "a flag value of a step without a flag";
     bool plain = rule->length || rule->flag || s->kind == TT_WAIT;
-    return v->from && !plain ? "a first turn of what is no step" : NULL;
+    return v->from && !plain ? "a first turn (`from`) of a step that cannot have one" : NULL;
 }
 
 static const char *step_invalid(struct place *at, const struct tt_step *s)

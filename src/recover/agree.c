@@ -379,8 +379,8 @@ static void look_for_others(struct meeting *m)
     tutti_status status = tt_team_compare(m->team);
     bool late = m->apart_ns && tt_clock_ns() > m->apart_ns + APART_NS;
     if (status == TUTTI_OK && late && m->team->broken == TUTTI_OK) {
-        status = tt_fail(TUTTI_ERR_MISMATCH, "the members came to team_agree() or team_shrink() "
-                                             "after calls that did not match");
+        status = tt_fail(TUTTI_ERR_MISMATCH, "the members called tutti_team_agree or "
+                                             "tutti_team_shrink after calls that did not match");
         tt_team_break(m->team, status);
     }
 }
@@ -427,7 +427,7 @@ static tutti_status outcome(const struct meeting *m)
     if (m->status != TUTTI_OK) return m->status;
     if (m->different)
         return tt_fail(TUTTI_ERR_MISMATCH,
-                       "ranks %d and %d called team_of() with the same tag and different lists",
+                       "ranks %d and %d called tutti_team_of with the same tag and different lists",
                        (int)(m->different >> 32), (int)(uint32_t)m->different);
     if (a->excluded)
         return tt_fail(TUTTI_ERR_PEER,
@@ -449,7 +449,9 @@ static tutti_status prepare(struct meeting *m, enum tt_agree_what what, uint64_t
 {
     struct tt_agree_count *count;
     int p = m->team->map.p, words = tt_accord_words(p, own ? TT_AGREE_OWN : 0);
-    if (p > UINT16_MAX) return tt_fail(TUTTI_ERR_LIMIT, "a team of %d members cannot agree", p);
+    if (p > UINT16_MAX)
+        return tt_fail(TUTTI_ERR_LIMIT, "the team has %d members (allowed: at most %d)", p,
+                       UINT16_MAX);
     TT_TRY(tt_agree_count_of(m->agree, m->team->id, m->of, &count));
     m->accord = tt_alloc(tt_accord_bytes(p, words));
     m->word = tt_alloc((size_t)words * sizeof *m->word);

@@ -133,7 +133,7 @@ void tt_agree_forget(struct tt_agree *agree, uint64_t team, bool lists);
 /* Makes the state for the agreements of a client. `any` is one of the client's teams; it must live
  * as long as `agree`. */
 tutti_status tt_agree_open(struct tt_msg *msg, struct tt_team *any, struct tt_agree **agree);
-/* Frees the state. To be called after `msg` is closed. */
+/* Frees the state. Call this after `msg` is closed. */
 void tt_agree_close(struct tt_agree *agree);
 
 /* Breaks the team: on this rank at once, and on the other members when a message arrives. Errors:

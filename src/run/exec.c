@@ -201,7 +201,7 @@ static bool sends(const struct tt_plan *plan)
     return i < plan->steps_n;
 }
 
-/* Whether the exec may be plain (see `plain` in exec.h), if it knows all windows that it may
+/* Whether the exec takes the fast path (`plain` in exec.h) once it knows all windows that it may
  * read. */
 static bool may_be_plain(const struct tt_exec *exec)
 {

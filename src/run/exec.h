@@ -177,8 +177,7 @@ void tt_exec_free(struct tt_exec *exec);
  * to the other publishes its call signature again, for the roll call. Members compare only the
  * lower half of `shape`, so the two calls still match. */
 #define TT_SHAPE_BLOCKS (UINT64_C(1) << 63)
-/* States that the caller waits for each execution of the exec from its start on. To be called
- * once. */
+/* States that the caller waits for each execution of the exec from its start on. Call this once. */
 static inline void tt_exec_block(struct tt_exec *exec)
 {
     exec->blocks = true;

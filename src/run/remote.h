@@ -44,7 +44,7 @@ void tt_remote_depart(struct tt_team *t);
 /* Calls tt_remote_depart for all teams of the client, then waits until all messages have been sent.
  * If a rank has failed, the wait is limited to 0.5 s. */
 void tt_remote_leave(struct tt_remote_teams *remote_teams);
-/* Frees *remote_teams and all that belongs to it. To be called after `msg` of tt_remote_open is
+/* Frees *remote_teams and all that belongs to it. Call this after `msg` of tt_remote_open is
  * closed. */
 void tt_remote_close(struct tt_remote_teams *remote_teams);
 
@@ -100,7 +100,7 @@ void tt_remote_end(struct tt_exec *exec);
 bool tt_remote_fail(struct tt_exec *exec);
 /* Releases the memory that the execution registered or fetched. */
 void tt_remote_release(struct tt_exec *exec);
-/* To be called before an exec is freed. Operations of the exec that are still under way will end
+/* Call this before an exec is freed. Operations of the exec that are still under way will end
  * without it. Releases the memory that the exec registered or fetched. */
 void tt_remote_forget(struct tt_exec *exec);
 /* Whether the execution waits for member `rank` to complete an operation, or to allow the next

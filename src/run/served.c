@@ -34,14 +34,15 @@ tutti_status tt_served_refused(struct tt_exec *exec, uint32_t lane)
     exec->served = true;
     exec->plain = false;
     if (!exec->team->remote_teams)
-        return tt_fail(TUTTI_ERR_SYSTEM, "the system forbids to reach into another rank's memory");
+        return tt_fail(TUTTI_ERR_SYSTEM,
+                       "the system does not let this rank access the memory of another rank");
     if (!exec->remote) exec->remote = tt_calloc(1, sizeof *exec->remote);
     /* 0: the next start computes again how many executions may be under way at once (set_depth in
      * exec.c). An exec that asks by messages may write segment entries. These exist once for each
      * window, so the number is that of the windows, which may be less than that of the slots. */
     exec->depth = 0;
     if (exec->remote) return TUTTI_AGAIN;
-    return tt_fail(TUTTI_ERR_MEMORY, "no memory to ask for another rank's");
+    return tt_fail(TUTTI_ERR_MEMORY, "no memory to ask another rank for its data");
 }
 
 tutti_status tt_served_start(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,

@@ -96,9 +96,9 @@ static tutti_status left_early(const struct tt_team *t, int r)
                    t->job_rank[r], t->job_rank[t->me], mine);
 }
 
-/* Returns the first execution that this rank or member r has not ended. Both have ended all
- * executions before it, so one of them has compared the counts of these. If both have ended all
- * executions, returns the last one. */
+/* Returns the first execution that this rank or member r has not ended; if both have ended all, the
+ * last one. If r is on another node, only the executions of this rank count. The calls before need
+ * no comparison, because one of the two ranks has compared their counts when it ended them. */
 static uint64_t first_to_compare(const struct tt_team *t, int r)
 {
     uint64_t first = t->my_done;

@@ -705,7 +705,7 @@ static tutti_status combine(struct tt_exec *exec, const struct tt_plain *s)
 {
     int missing = tt_unlikely(exec->finds_windows) ? find_windows(exec, s) : -1;
     if (tt_unlikely(missing >= 0))
-        return tt_fail(TUTTI_ERR_ARG, "a plan that reads a window before rank %d writes to it",
+        return tt_fail(TUTTI_ERR_ARG, "the plan reads a window before rank %d writes to it",
                        exec->team->job_rank[missing]);
     if (s->kind == TT_COPY) return tt_access_copy(exec, s->range, s->len);
     return tt_access_reduce(exec, s->range, s->nops, s->len);
@@ -747,7 +747,7 @@ static tutti_status do_step(struct tt_exec *exec, uint32_t lane, const struct tt
     case TT_END:
     case TT_EXCHANGE: break;
     }
-    return tt_fail(TUTTI_ERR_ARG, "a plan with a step of an unknown kind");
+    return tt_fail(TUTTI_ERR_ARG, "the plan has a step of an unknown kind");
 }
 
 static const char *const step_names[] = {

@@ -12,8 +12,8 @@
 #include "run/exec.h"
 #include "run/remote-inside.h"
 
-/* tt_team_check also compares calls once in so many checks, and if the last comparison was so many
- * nanoseconds ago. It reads the clock once in LOOKS_TO_CLOCK checks. */
+/* tt_team_check also compares calls: once in LOOKS_TO_COMPARE checks, and if the last comparison
+ * was more than COMPARE_NS nanoseconds ago. It reads the clock once in LOOKS_TO_CLOCK checks. */
 enum { LOOKS_TO_COMPARE = 4096, LOOKS_TO_CLOCK = 16, COMPARE_NS = 10000000 };
 
 int64_t tt_team_window(void)

@@ -148,7 +148,8 @@ static inline bool tt_pair_agrees(uint32_t one, uint32_t other)
     return one != TT_PAIR_UNFIT && other == (one << 16 | one >> 16);
 }
 
-/* The head of a block. */
+/* The first line of a member's block: what other members and the roll call read about the
+ * member. */
 struct tt_head {
     _Alignas(TT_LINE) _Atomic uint64_t done;
     _Atomic uint32_t leavers; /* how many members will not touch this block again */
@@ -276,7 +277,7 @@ struct tt_team {
     int culprit;         /* the rank of the job that caused `broken`; -1: unknown */
     uint64_t events;     /* events on `context` that advancing this team has handled */
     uint32_t looks;      /* how often tt_team_check was called; at intervals it compares calls */
-    int64_t compared_ns; /* when it last did so because of the interval */
+    int64_t compared_ns; /* when is_time_to_compare last returned true */
     uint32_t history;    /* fingerprint of all calls of this rank on the team so far */
     tutti_status broken; /* not OK: every call on this team fails with this */
     char broken_text[384];

@@ -114,13 +114,14 @@ static void insert(struct dimension *d, int n, struct dimension more)
     d[n] = more;
 }
 
-/* Returns whether the elements of a field are certainly apart, even if they interleave, because
- * they form a grid, such as the columns of a matrix: each level of nesting has one field, so the
- * pieces of memory lie at sums of multiples of the strides. The pieces are apart if each stride is
- * at least as long as all that lies on the dimensions of smaller strides. For if two pieces differ
- * in a dimension, and in none of a larger stride, this dimension puts them at least its stride
- * apart, and the smaller ones bring them closer by less than that: at least a piece's width is
- * left. */
+/* Returns whether the elements of a field certainly share no byte, although they may interleave, as
+ * the columns of a matrix do. Each level of nesting has one field here, so the pieces of memory
+ * form a grid: each piece lies at a sum of multiples of the strides. No two pieces overlap if each
+ * stride is at least as long as the memory that the dimensions of smaller strides span together.
+ * Proof: let two pieces differ in a dimension, and in none of a larger stride. This dimension moves
+ * one of them away by at least its stride. The dimensions of smaller strides move it back by at
+ * most their span less the length of a piece. So the pieces begin at least the length of a piece
+ * apart. */
 static bool is_grid(const struct tt_field *field)
 {
     struct dimension d[DEEPEST + 2];

@@ -299,7 +299,7 @@ wrong 'there is no such file or folder; as a problem it is' ./nowhere
 wrong 'there is no such file or folder; as a problem it is' runz
 echo 'not a trace' >letter
 wrong 'this is no trace, which is a folder, or a file that ends in .json or .part' ./letter
-wrong 'which problem'
+wrong 'the problem is missing'
 wrong 'only one problem' barrier/p4 barrier/p5
 wrong 'cannot be given with a trace' --trace traced -a ring
 wrong 'wants --trace' barrier/p4 --execution 0
@@ -308,7 +308,7 @@ wrong '--network: ring:4 has 4 nodes for 3 ranks' --trace three --network ring:4
 wrong "unknown network 'rong'" --trace three --network rong:3
 wrong 'network wants --trace' barrier/p4 --network ring:4
 wrong "'quick' is none of time" barrier/p4 --what quick
-wrong 'a network is wanted' alltoall/u8/8/p4 --what network
+wrong 'the network is missing' alltoall/u8/8/p4 --what network
 wrong 'graph of the plans is a .dot' barrier/p4 --what plan
 wrong 'there is no rank 4: there are 4 ranks' barrier/p4 --ranks 4-5
 wrong 'there is no rank 9' alltoall/u8/8/p9@mesh:3x3 --from 9

@@ -52,7 +52,7 @@ until_lines 8 '^rank [0-7]: meet: ' 300 sh -c "$unlike" sh "$boot" 6
 until_lines 8 '^rank [0-7]: meet: ' 300 sh -c "$unlike" sh "$boot" 5
 [ "$(lines '^rank [0-7]: meet: rank [45] has TUTTI_RADIX set otherwise than another rank$')" -eq 7 ] ||
     fail 'not reported that ranks 4 and 5 are unlike'
-until_lines 8 '^rank [0-7]: init: .*TUTTI_NODES is for jobs on one machine, this one is on 4$' 300 env TUTTI_NODES=4,4 "$boot" join
+until_lines 8 '^rank [0-7]: init: .*TUTTI_NODES is for jobs on one machine, this job is on 4$' 300 env TUTTI_NODES=4,4 "$boot" join
 # The first rank of a host first meets the ranks of its host, and finds out only then that it cannot
 # go on.
 # shellcheck disable=SC2016

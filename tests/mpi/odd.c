@@ -102,8 +102,8 @@ static void jumps(void)
     use(MPI_COMM_WORLD);
 }
 
-/* ---- One rank makes calls with wrong handles, and gets errors. One of them is that of a freed
- * communicator, which MPICH gives to the next communicator. ---- */
+/* ---- One rank makes calls with wrong handles, and gets errors. MPICH gives one of these handles,
+ * that of a freed communicator, to the next communicator. ---- */
 
 /* Makes wrong calls at the last rank, which return errors, or leave by longjmp. Meanwhile all other
  * ranks wait in a barrier. */

@@ -15,7 +15,7 @@ enum { MESSAGE = 1, UNKNOWN = 2, N = 20000 };
  * 0 has got AGAIN; rank 1 has received N messages; rank 0 has got OK for the last message. */
 static atomic_bool strayed, begun, added, waited, received, drained;
 
-/* A user-defined operation, which adds, and how often this thread has been called for it. */
+/* A user-defined operation, which adds, and how often this thread has called its function. */
 static tutti_op sum;
 static _Thread_local int calculated;
 

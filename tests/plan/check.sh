@@ -78,9 +78,9 @@ run 2 allreduce -p 0..3
 says "-p"
 run 2 allreduce -p 4..3
 run 2 allreduce/i32/sum/52/p3 -p 2
-says "names its ranks"
+says "a PROBLEM names its ranks"
 run 2 all --gaps
-says "one problem only"
+says "are for a single PROBLEM"
 run 2 bcast/u8/8/p4 --gaps
 says "--gaps: only allgatherv, alltoallv, gatherv and scatterv have pieces with gaps"
 run 2 bcast/u8/8/p4@nodes:2,2 --scattered 2

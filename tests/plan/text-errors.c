@@ -62,7 +62,7 @@ static const struct {
     {HEAD "  send %0 to 1 IN[0] len 99999999999G\n", 5, 26, "expected a length, a number"},
     {HEAD "  send %0 to 1 IN[4611686018427387904] len 8\n", 5, 19, "an offset must be from 0 to"},
     {HEAD "  loop 4 {\n  copy OUT[0 + i*4611686018427387903] <- IN[0] len 8\n  }\n", 8, 1,
-     "a range out of range"},
+     "a range that does not fit in 64 bits"},
     {HEAD "  send %0 to 1 IN[0] len 8 8\n", 5, 28, "the end of the line"},
     {HEAD "  put %0 OUT[0] <- IN[0] len 8\n", 5, 13, "expected '@'"},
     {HEAD "  put %0 OUT@0[0] <- IN[0] len 8\n", 5, 14, "rank 0 is this rank itself"},

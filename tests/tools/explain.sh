@@ -118,7 +118,7 @@ expect 0 tutti draw bcast/u8/8/p2 --what costs -o costs.svg
 [ "$(grep -c 'l8 8m0 -8l-8 8' costs.svg)" -eq 1 ] || fail 'the wisdom is not drawn'
 grep -q 'cross: measured' costs.svg || fail 'the legend does not name the cross'
 expect 2 tutti draw barrier/p2 --what costs
-says err 'costs are drawn of collectives with one size'
+says err 'costs can be drawn only of collectives with one size'
 echo '{}' >nothing.json
 expect 1 tutti draw bcast/u8/8/p2 --what costs --measured nothing.json
 says err 'nothing.json is no array of tutti bench --json'

@@ -131,7 +131,7 @@ problem 25 '5 missing of 5' 'barrier/p4@ring:5-random(5,1)'
 problem 26 'expected , and a seed' 'barrier/p4@ring:5-random(1)'
 problem 17 'no node is left' 'barrier/p1@ring:1-hole(0)'
 problem 19 'nodes 0 \(0,0\) and 2 \(2,0\) cannot reach one another' 'barrier/p6@mesh:3x3-wall(x=1)'
-problem 23 'with missing nodes there may be 8192' 'barrier/p9@mesh:1000x10-hole(0)'
+problem 23 'a network with missing nodes may have at most 8192' 'barrier/p9@mesh:1000x10-hole(0)'
 
 # Networks in files.
 problem 16 'none: No such file' barrier/p4@file:none
@@ -155,7 +155,7 @@ problem 63 "'xyz' is not a number of ranks" "barrier/p60@nodes:$(printf '1,%.0s'
 
 # Options of sim.
 sim() { refused "$1" tutti sim "${@:2}"; }
-sim 'which problem' --json=-
+sim 'the problem is missing' --json=-
 sim 'only one problem' barrier/p4 barrier/p5
 sim "there is no option '--modle'; did you mean '--model'" barrier/p4 --modle=links
 sim "option '--ts' requires an argument" barrier/p4 --ts
@@ -176,7 +176,7 @@ sim 'hypercube does not apply: it needs a power of two' alltoall/u8/8/p3 --algor
 
 # Options of plan.
 plan() { refused "$1" tutti plan "${@:2}"; }
-plan 'which problem'
+plan 'the problem is missing'
 plan 'only one problem' barrier/p4 barrier/p4
 plan 'there is no rank 4: the problem has 4 ranks' barrier/p4 --rank=4
 for rank in '' -1 1.5 x 99999999999999999999; do plan "--rank: '$rank' is not a whole number" barrier/p4 --rank="$rank"; done
@@ -188,7 +188,7 @@ check() { refused "$1" tutti check "${@:2}"; }
 for ranks in '' 0 -1 x 1.. ..3 5..3 1..2..3 1..4097 ' 3' 1..+3 99999999999999999999; do
     check "-p: '$ranks' is not a number of ranks or a range" all --ranks="$ranks"
 done
-check 'a problem names its ranks' barrier/p4 -p 3
+check 'a PROBLEM names its ranks' barrier/p4 -p 3
 check "there is no algorithm 'x'" all -a x
 check "barrier has no algorithm 'x'" barrier -a x
 check "barrier has no algorithm 'x'" barrier/p4 -a x
@@ -198,11 +198,11 @@ check "--window: '-1' is not" barrier/p4 --window=-1
 check "--window: '9G9' is not" barrier/p4 --window=9G9
 check "there is no option '--radix" barrier/p4 --radix=4
 check "--scattered: '1' is not" barrier/p4 --scattered=1
-check 'the machine can be given for one problem only' all --window=64K
+check 'the options of the machine are for a single PROBLEM' all --window=64K
 
 # Options of bench.
 bench() { refused "$1" tutti bench "${@:2}"; }
-bench 'which problem'
+bench 'the problem is missing'
 bench "unknown collective 'x'" barrier/p2 x
 for sizes in '' 0 8:4 0:8 :8 8: x -8 8:99999999999999G; do
     bench "--sizes: '$sizes' is not FIRST:LAST" bcast/u8/8/p2 --sizes="$sizes"

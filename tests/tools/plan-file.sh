@@ -164,12 +164,12 @@ for command in check sim draw; do
     says err "standard input:1:1: expected 'tutti plan 1', the version of the format"
     sed /problem/d flat.plan >nameless.plan
     expect 2 tutti "$command" --plan nameless.plan
-    says err 'which problem\? nameless.plan has no line .problem \.\.\..'
+    says err 'the problem is missing: nameless.plan has no line .problem \.\.\..'
     expect 2 tutti "$command" --plan flat.plan --algorithm ring allreduce/f64/sum/8/p3
     says err '--plan and --algorithm cannot both be given'
 done
 expect 2 tutti check --plan flat.plan all
-says err '--plan is for one problem'
+says err '--plan is for a single PROBLEM'
 expect 2 tutti draw --plan flat.plan machine
 says err '--plan is for a problem'
 expect 0 tutti plan allreduce/f64/sum/8/p3 --rank 1

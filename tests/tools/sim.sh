@@ -101,12 +101,12 @@ says out '^ring +10\.000000 '
 expect 0 tutti sim bcast/u8/1000/p8 --algorithm binomial --tw-both 2ns
 says out '^binomial +6\.000000 '
 
-wrong 'which problem'
+wrong 'the problem is missing'
 for more in '--model loggp' '--ports all'; do
     # shellcheck disable=SC2086
-    wrong '--tw-both is of --model simple with --ports one' barrier/p4 --tw-both 2ns $more
+    wrong '--tw-both is only for --model simple with --ports one' barrier/p4 --tw-both 2ns $more
 done
-wrong '--tw-both is of --model simple' barrier/p4@ring:4 --tw-both 2ns
+wrong '--tw-both is only for --model simple' barrier/p4@ring:4 --tw-both 2ns
 for time in 999ps 2001ps; do wrong 'from --tw to twice' barrier/p4 --tw-both $time; done
 wrong "unknown network|unknown map 'taurus'" barrier/p4@taurus:4
 wrong 'the network has 16 nodes for 15 ranks' alltoall/u8/8/p15@torus:4x4

@@ -155,9 +155,9 @@ PYTHON
 expect 2 tutti list --costs alltoall/u8/1K
 says err 'bad problem: expected / and pN'
 expect 2 tutti list --costs barrier/p2 --for barrier/p2
-says err '--for and --costs: one problem at a time'
+says err 'only one --for or --costs can be given'
 expect 2 tutti list --costs barrier/p2 --names
-says err '--costs prints more than --names: one of them'
+says err '--costs and --names cannot both be given'
 expect 0 tutti list --json
 python3 -m json.tool out >/dev/null
 python3 - <<'PYTHON'
@@ -196,7 +196,7 @@ says out '^sum +too many +too many +0 +4503599627370496000 +'
 expect 0 tutti list --costs alltoall/u8/4194304G/p1000 --json bruck
 says out '"sent":null'
 expect 2 tutti plan --counts barrier/p2 --unrolled
-says err '--counts prints no steps'
+says err '--counts and --unrolled cannot both be given'
 expect 2 tutti plan --counts barrier/p2 --rank 2
 says err 'there is no rank 2: the problem has 2 ranks'
 expect 2 tutti plan allreduce/f64/sum/8/p3 --rank 3

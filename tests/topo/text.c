@@ -52,7 +52,7 @@ static void wrong_networks_are_refused(void **state)
         {"ring:4-gap(1)", 6, "expected -hole(...), -wall(...), -random(...) or the end"},
         {"ring:1-hole(0)", 6, "no node is left"},
         {"mesh:3x3-wall(x=1)", 8, "nodes 0 (0,0) and 2 (2,0) cannot reach one another"},
-        {"torus:128x128-hole(1)", 13, "with missing nodes there may be 8192"},
+        {"torus:128x128-hole(1)", 13, "a network with missing nodes may have at most 8192"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tt_net net;

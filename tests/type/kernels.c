@@ -25,8 +25,8 @@ static const char *const isas[] = {"base", "avx2", "avx512"};
 static const size_t lengths[] = {0, 1, 3, 7, 8, 15, 16, 31, 33, 100, 1000};
 static const int counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 23, K};
 
-/* The operands before and during a kernel: work[] equals input[] whenever no kernel runs. The last
- * buffer of each array is for a result in its own memory. */
+/* The operands before and during a kernel: work[] equals input[] whenever no kernel runs. Buffer K
+ * of each array is no operand; a result that replaces no operand goes there. */
 static unsigned char input[K + 1][ROOM], work[K + 1][ROOM], expected[N * SZ];
 
 /* Returns the bits of a special value of a float format (zero, denormal, infinity, NaN, ...).

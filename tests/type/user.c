@@ -113,8 +113,8 @@ static void subtract(const void *left, const void *right, void *out, size_t n, t
     for (size_t i = 0; i < n * sz; i++) ((unsigned char *)out)[i] = (unsigned char)(a[i] - b[i]);
 }
 
-/* Reduces operands of which one, and perhaps the result, lie `shift` bytes after an address that is
- * a multiple of 16. out == operand `alias`; no operand if it is -1. */
+/* Reduces operands that begin at multiples of 16. Only operand `shifted` lies `shift` bytes
+ * further; OPERANDS: the result does. The result replaces operand `alias`; -1: it replaces none. */
 static void check_shifted(tutti_op op, tutti_type type, size_t n, size_t shift, int shifted,
                           int alias)
 {
