@@ -374,13 +374,14 @@ static bool run(const struct tt_bench *b, struct tt_bench_result *result)
     return good;
 }
 
-/* Sets the slice, the radix and the seed of the call, and whether operands must be combined in rank
- * order, in the team's cache of plans, because the public functions have no arguments for these.
- * The cache must still be empty. */
+/* Sets the slice, the radix, the lanes and the seed of the call, and whether operands must be
+ * combined in rank order, in the team's cache of plans, because the public functions have no
+ * arguments for these. The cache must still be empty. */
 static void tune(struct tt_cache *cache, const struct tt_call *call)
 {
     cache->slice = call->slice;
     cache->radix = call->radix;
+    cache->lanes = call->lanes;
     cache->seed = call->seed;
     cache->in_order = !call->commutes;
 }

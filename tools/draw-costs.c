@@ -140,7 +140,8 @@ static void take_wisdom(struct draw_costs *d)
     for (int n = 0; n < file.n; n++) {
         const struct tt_wisdom_line *l = &file.entry[n].line;
         if (!file.entry[n].fits || l->wise.coll != (uint8_t)d->c.problem.call.coll ||
-            l->wise.p != d->c.map.p || l->layout[0] || l->wise.slice || l->wise.radix)
+            l->wise.p != d->c.map.p || l->layout[0] || l->wise.slice || l->wise.radix ||
+            l->wise.lanes)
             continue;
         for (int k = 0; k < d->curves; k++)
             for (int i = 0; i < SIZES; i++)

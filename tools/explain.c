@@ -89,8 +89,8 @@ static bool make_calls(struct explanation *e)
     return e->call && e->room;
 }
 
-/* Sets the slice and radix of the calls for an algorithm. The parameters from the wisdom are used
- * only for the algorithm that the wisdom names. */
+/* Sets the slice, radix and lanes of the calls for an algorithm. The parameters from the wisdom are
+ * used only for the algorithm that the wisdom names. */
 static void tune_calls(struct explanation *e, const struct tt_algorithm *a)
 {
     const struct tt_call *like = a == e->c.algorithm ? &e->c.problem.call : &e->c.given;
@@ -98,6 +98,7 @@ static void tune_calls(struct explanation *e, const struct tt_algorithm *a)
     for (int r = 0; r < p; r++) {
         e->call[r].slice = like->slice;
         e->call[r].radix = like->radix;
+        e->call[r].lanes = like->lanes;
     }
 }
 

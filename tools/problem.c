@@ -20,11 +20,22 @@ static bool is_file(const char *name)
     return stat(name, &is) == 0 && S_ISREG(is.st_mode);
 }
 
-static bool open_with(struct tt_problem *problem, const char *text, int64_t slice, int64_t radix)
+/* Returns the value that a setting has in the job with this record, or for this process if `job` is
+ * NULL. In the record, a setting is stored as 1 + its value (struct tt_common). */
+static int64_t setting_in(const struct tt_common *job, enum tt_must_match which)
+{
+    if (!job) return tt_setting_must_match(which);
+    return tt_max(0, atomic_load(&job->must_match[which]) - 1);
+}
+
+/* Parses `text`, and applies the settings of the job with this record, or those of this process if
+ * `job` is NULL. Returns false after printing the error. */
+static bool open_in(struct tt_problem *problem, const char *text, const struct tt_common *job)
 {
     struct tt_problem_error error;
     if (tt_problem_parse(text, problem, &error) == TUTTI_OK) {
-        tt_tune(&problem->call, slice, radix);
+        tt_tune(&problem->call, setting_in(job, TT_MUST_MATCH_SLICE),
+                setting_in(job, TT_MUST_MATCH_RADIX), setting_in(job, TT_MUST_MATCH_LANES));
         return true;
     }
     tt_problem_complain(stderr, text, &error);
@@ -36,8 +47,7 @@ static bool open_with(struct tt_problem *problem, const char *text, int64_t slic
 
 bool tt_problem_open(struct tt_problem *problem, const char *text)
 {
-    return open_with(problem, text, tt_setting_must_match(TT_MUST_MATCH_SLICE),
-                     tt_setting_must_match(TT_MUST_MATCH_RADIX));
+    return open_in(problem, text, NULL);
 }
 
 const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll coll,
@@ -157,14 +167,6 @@ static bool is_sound(const struct tt_map *map, const struct tt_machine_in_force 
     return true;
 }
 
-/* Returns the value that a setting has in the job with this record, or for this process if `job` is
- * NULL. In the record, a setting is stored as 1 + its value (struct tt_common). */
-static int64_t setting_in(const struct tt_common *job, enum tt_must_match which)
-{
-    if (!job) return tt_setting_must_match(which);
-    return tt_max(0, atomic_load(&job->must_match[which]) - 1);
-}
-
 /* Fills in the map of the world of a client in a running job, from the record of this client in the
  * job's memory (`common`). Returns false after printing the error. */
 static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_common *common)
@@ -197,10 +199,8 @@ static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_
 bool tt_case_open(struct tt_case *c, const char *command, const char *text, const char *algorithm,
                   const struct tt_common *job)
 {
-    int64_t slice = setting_in(job, TT_MUST_MATCH_SLICE);
-    int64_t radix = setting_in(job, TT_MUST_MATCH_RADIX);
     *c = (struct tt_case){0};
-    if (!open_with(&c->problem, text, slice, radix)) return false;
+    if (!open_in(&c->problem, text, job)) return false;
     bool filled =
         make_room(c, command) && (job ? fill_map_of(c, command, job) : fill_map(c, command));
     bool picked = filled && pick(c, command, algorithm);
@@ -229,6 +229,7 @@ struct tt_call tt_case_given(const struct tt_case *c)
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
     call.slice = c->given.slice;
     call.radix = c->given.radix;
+    call.lanes = c->given.lanes;
     return call;
 }
 

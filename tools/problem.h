@@ -15,8 +15,8 @@
 #define TT_PROBLEM_HELP                                                                            \
     "A PROBLEM is COLLECTIVE[/TYPE[/OPERATION]/BYTES]/pRANKS[/KEY=VALUE...][@nodes:N,N...], as "   \
     "in allreduce/f64/sum/1M/p16, bcast/u8/64K/p9/root=3, barrier/p4. BYTES is what one rank "     \
-    "contributes (in an alltoall: to each other rank). KEY is root, slice, radix, order, "         \
-    "inplace, seed, skew or graph."
+    "contributes (in an alltoall: to each other rank). KEY is root, slice, radix, lanes, "         \
+    "order, inplace, seed, skew or graph."
 #define TT_NETWORK_HELP                                                                            \
     "A NETWORK is ring:12, mesh:4x4, torus:8x8x8, hypercube:10, tree:2x1023, fattree:4x4x4 or "    \
     "dragonfly:2x4x2; nodes may be missing: torus:8x8-hole(3,3)-wall(x=5)-random(4,7)."
@@ -62,8 +62,8 @@ void tt_plan_row_close(struct tt_plan_row *row);
 /* Returns false, after printing an error, if both an algorithm and a plan file are given. */
 bool tt_plan_or_algorithm(const char *command, const char *plan, const char *algorithm);
 
-/* Parses `text`, and applies TUTTI_SLICE and TUTTI_RADIX. Returns false after printing the
- * error. */
+/* Parses `text`, and applies TUTTI_SLICE, TUTTI_RADIX and TUTTI_LANES. Returns false after printing
+ * the error. */
 bool tt_problem_open(struct tt_problem *problem, const char *text);
 /* Returns the algorithm of this name for the collective. If there is none, prints the names that
  * exist and returns NULL. */

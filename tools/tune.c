@@ -5,8 +5,8 @@
  *
  * A problem is timed in rounds, in each of which every candidate runs once, so that a disturbance
  * affects all candidates. The median of a candidate's times counts. Then the fastest algorithm is
- * timed with other slices and radices, if its plan depends on them. The line of a problem is added
- * to the file when it is known, so that nothing is lost if the command is interrupted.
+ * timed with other slices, radices and lanes, if its plan depends on them. The line of a problem is
+ * added to the file when it is known, so that nothing is lost if the command is interrupted.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 #include "type/type.h"
 
 enum { OPTION_SIZES = 256, OPTION_TIME, OPTION_STEP };
-enum { CANDIDATES = 16, ROUNDS = 3, MARGIN = 3 };
+enum { ALGORITHMS = 8, CANDIDATES = 20, ROUNDS = 3, MARGIN = 3 };
 
 struct tune_arguments {
     char **problem;
@@ -35,7 +35,7 @@ struct tune_arguments {
 struct tune_candidate {
     const struct tt_algorithm *algorithm;
     int64_t slice, time_ps[ROUNDS];
-    int32_t radix;
+    int32_t radix, lanes;
     int timed;
 };
 
@@ -101,46 +101,45 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- Candidates ---- */
 
-static struct tune_candidate *add_candidate(struct tuning *t, const struct tt_algorithm *a,
-                                            int64_t slice, int32_t radix)
+/* Sets the parameters of the call to those of the candidate. */
+static void tune(struct tt_call *call, const struct tune_candidate *c)
 {
-    if (t->n == CANDIDATES) return NULL;
-    struct tune_candidate *c = &t->candidate[t->n++];
-    *c = (struct tune_candidate){.algorithm = a, .slice = slice, .radix = radix};
-    return c;
+    call->slice = c->slice / call->sz * call->sz;
+    call->radix = c->radix;
+    call->lanes = c->lanes;
 }
 
 static void find_candidates(struct tuning *t)
 {
-    const struct tt_algorithm *found[CANDIDATES / 2];
+    const struct tt_algorithm *found[ALGORITHMS];
     struct tt_call call = tt_problem_call(&t->c.problem, 0, t->c.room);
     t->n = 0;
-    int n = tt_candidates(&call, &t->c.map, t->c.rankings, found, CANDIDATES / 2);
-    for (int i = 0; i < n; i++) add_candidate(t, found[i], call.slice, call.radix);
+    int n = tt_candidates(&call, &t->c.map, t->c.rankings, found, ALGORITHMS);
+    for (int i = 0; i < n; i++)
+        t->candidate[t->n++] = (struct tune_candidate){
+            .algorithm = found[i], .slice = call.slice, .radix = call.radix, .lanes = call.lanes};
 }
 
-static struct tt_plan *plan_with(struct tuning *t, const struct tt_algorithm *a, int64_t slice,
-                                 int32_t radix, int me)
+static struct tt_plan *plan_of(struct tuning *t, const struct tune_candidate *c, int me)
 {
+    const struct tt_algorithm *a = c->algorithm;
     struct tt_call call = tt_problem_call(&t->c.problem, me, t->c.room);
-    call.slice = slice / call.sz * call.sz;
-    call.radix = radix;
+    tune(&call, c);
     return a->refuse(&call, &t->c.map) ? NULL : tt_algorithm_plan(a, &call, &t->c.map, me);
 }
 
-/* Returns whether the algorithm with these parameters has plans that no candidate with the same
- * algorithm has. Compares only the plans of the first and of the last rank, which have different
- * places in most trees and rings. */
-static bool is_new(struct tuning *t, const struct tt_algorithm *a, int64_t slice, int32_t radix)
+/* Returns whether `new` has plans that no candidate with the same algorithm has. Compares only the
+ * plans of the first and of the last rank, which have different places in most trees and rings. */
+static bool is_new(struct tuning *t, const struct tune_candidate *new)
 {
     bool is_new = true;
     for (int i = 0; i < t->n && is_new; i++) {
         const struct tune_candidate *c = &t->candidate[i];
-        bool equal = c->algorithm == a;
+        bool equal = c->algorithm == new->algorithm;
         for (int k = 0; k < 2 && equal; k++) {
             int me = k ? t->c.problem.p - 1 : 0;
-            struct tt_plan *with = plan_with(t, a, slice, radix, me);
-            struct tt_plan *before = plan_with(t, a, c->slice, c->radix, me);
+            struct tt_plan *with = plan_of(t, new, me);
+            struct tt_plan *before = plan_of(t, c, me);
             equal = !with || !before || tt_plan_equal(with, before);
             tt_plan_free(with);
             tt_plan_free(before);
@@ -150,19 +149,29 @@ static bool is_new(struct tuning *t, const struct tt_algorithm *a, int64_t slice
     return is_new;
 }
 
-/* Adds candidates: the algorithm of `best` with other slices and radices. A parameter that the user
- * or the problem sets stays as it is. */
+/* Adds the algorithm with these parameters, if it has new plans. */
+static void add_new(struct tuning *t, const struct tt_algorithm *a, int64_t slice, int32_t radix,
+                    int32_t lanes)
+{
+    const struct tune_candidate new = {
+        .algorithm = a, .slice = slice, .radix = radix, .lanes = lanes};
+    if (t->n < CANDIDATES && is_new(t, &new)) t->candidate[t->n++] = new;
+}
+
+/* Adds candidates: the algorithm of `best` with other slices, radices and lanes. A parameter that
+ * the user or the problem sets stays as it is. */
 static void add_parameters(struct tuning *t, const struct tune_candidate *best)
 {
     static const int64_t slices[] = {4 << 10, 16 << 10, 64 << 10, 256 << 10};
-    static const int32_t radices[] = {2, 4, 8, 16};
+    static const int32_t radices[] = {2, 4, 8, 16}, lanes[] = {1, 2, 4, 8};
     const struct tt_algorithm *a = best->algorithm;
     int64_t bytes = t->c.problem.n * t->c.problem.call.sz;
     for (int i = 0; i < 4 && best->slice == 0; i++)
-        if (slices[i] < bytes && is_new(t, a, slices[i], best->radix))
-            add_candidate(t, a, slices[i], best->radix);
+        if (slices[i] < bytes) add_new(t, a, slices[i], best->radix, best->lanes);
     for (int i = 0; i < 4 && best->radix == 0; i++)
-        if (is_new(t, a, best->slice, radices[i])) add_candidate(t, a, best->slice, radices[i]);
+        add_new(t, a, best->slice, radices[i], best->lanes);
+    for (int i = 0; i < 4 && best->lanes == 0; i++)
+        add_new(t, a, best->slice, best->radix, lanes[i]);
 }
 
 /* ---- Timing ---- */
@@ -173,8 +182,7 @@ static bool time_once(struct tuning *t, struct tune_candidate *c)
         .problem = t->c.problem, .algorithm = c->algorithm->name, .time_ns = t->a->time_ns};
     struct tt_bench_result result = {0};
     const double ps_of_us = 1e6;
-    bench.problem.call.slice = c->slice / bench.problem.call.sz * bench.problem.call.sz;
-    bench.problem.call.radix = c->radix;
+    tune(&bench.problem.call, c);
     if (!tt_bench_processes(&bench, &result)) return false;
     if (result.refused || c->timed == ROUNDS) return true;
     c->time_ps[c->timed++] = (int64_t)(result.median_us * ps_of_us);
@@ -237,10 +245,11 @@ static struct tune_candidate *best_of(struct tuning *t)
 
 static char *name_of(const struct tune_candidate *c, char *text, size_t n)
 {
-    char size[24] = "", slice[40] = "", radix[24] = "";
+    char size[24] = "", slice[40] = "", radix[24] = "", lanes[24] = "";
     if (c->slice) snprintf(slice, sizeof slice, "/slice=%s", tt_print_size(size, c->slice));
     if (c->radix) snprintf(radix, sizeof radix, "/radix=%d", (int)c->radix);
-    snprintf(text, n, "%s%s%s", c->algorithm->name, slice, radix);
+    if (c->lanes) snprintf(lanes, sizeof lanes, "/lanes=%d", (int)c->lanes);
+    snprintf(text, n, "%s%s%s%s", c->algorithm->name, slice, radix, lanes);
     return text;
 }
 
@@ -269,6 +278,7 @@ static bool keep(struct tuning *t, const char *problem, const struct tune_candid
     }
     line.wise.slice = best->slice;
     line.wise.radix = best->radix;
+    line.wise.lanes = (uint16_t)best->lanes;
     while (tt_algorithms[line.wise.algorithm] != best->algorithm) line.wise.algorithm++;
     print_others(t, best, line.others, sizeof line.others);
     printf("%-32s %-24s %12.3f  %s\n", problem, name_of(best, name, sizeof name),

@@ -16,6 +16,8 @@
  *     slice=BYTES   slice of a pipeline; without the key the algorithm decides
  *     radix=K       branching of trees, simultaneous partners of exchanges; without the key the
  *                   algorithm decides
+ *     lanes=N       the most slices on which an algorithm for several nodes works at the same time,
+ *                   each in a lane of the plan; without the key the algorithm decides
  *     order=rank    operands are combined in rank order; the algorithm `exchange` for alltoall(v)
  *                   serves the ranks from 0 on in rank order instead of in random order
  *     order=any     operands of a user-defined operation may be combined in any order

@@ -133,7 +133,8 @@ int tt_setting_word(const char *name);
 /* The must-match settings: they determine the layout of shared memory and the choice of plans, so
  * they must be equal on all ranks (see tt_boot_meet). A setting of kind NUMBER whose default is not
  * a number counts as 0 if it is not set. */
-#define TT_MUST_MATCH_LIST(X) X(WINDOW) X(EAGER) X(RING) X(SLICE) X(RADIX) X(NETWORK) X(NODES)
+#define TT_MUST_MATCH_LIST(X)                                                                      \
+    X(WINDOW) X(EAGER) X(RING) X(SLICE) X(RADIX) X(LANES) X(NETWORK) X(NODES)
 enum tt_must_match {
 #define TT_MUST_MATCH_ENUM(name) TT_MUST_MATCH_##name,
     TT_MUST_MATCH_LIST(TT_MUST_MATCH_ENUM)
@@ -183,6 +184,7 @@ void tt_stream(void *to, const void *from, size_t n);
 #define TT_STREAMS 0 /* tt_stream is memcpy */
 #endif
 enum { TT_RADIX_LEAST = 2, TT_RADIX_MOST = 1024 }; /* the least and the most TUTTI_RADIX */
+enum { TT_LANES_LEAST = 1, TT_LANES_MOST = 8 };    /* the least and the most TUTTI_LANES */
 #define TT_SLICE_MOST (INT64_C(1) << 40)           /* the most TUTTI_SLICE, in bytes */
 
 /* While the program runs, each rank of a team measures plain stores, and the stores of tt_stream,

@@ -63,6 +63,7 @@ tutti_status tt_cache_ready(struct tt_cache *cache, const struct tt_team *team,
     cache->rankings = team->fabric->rankings;
     if (!cache->slice) cache->slice = tt_setting_must_match(TT_MUST_MATCH_SLICE);
     if (!cache->radix) cache->radix = (int32_t)tt_setting_must_match(TT_MUST_MATCH_RADIX);
+    if (!cache->lanes) cache->lanes = (int32_t)tt_setting_must_match(TT_MUST_MATCH_LANES);
     cache->builder = tt_builder_new(team->map.p, team->me, call, "");
     return cache->builder ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
@@ -148,7 +149,7 @@ static tutti_status find_plan(struct tt_prepared *p, struct tt_cache *cache, str
 struct tt_call tt_cache_tuned(const struct tt_cache *cache, const struct tt_call *call)
 {
     struct tt_call c = *call;
-    tt_tune(&c, cache->slice, cache->radix);
+    tt_tune(&c, cache->slice, cache->radix, cache->lanes);
     if (cache->in_order) c.commutes = false;
     if (cache->seed) c.seed = cache->seed;
     return c;

@@ -67,7 +67,8 @@ static struct tt_call stand_in(const struct tt_call *call, int log2)
                             .n = call->coll == TT_COLL_barrier ? 0 : (INT64_C(1) << log2) / sz,
                             .sz = sz,
                             .slice = call->slice / sz * sz,
-                            .radix = call->radix};
+                            .radix = call->radix,
+                            .lanes = call->lanes};
 }
 
 /* The algorithms with the least times so far, the fastest first. */
@@ -213,13 +214,14 @@ static bool rank_next(uint8_t best[TT_RANKED], int n, const struct tt_call *stan
 
 /* ---- Rankings that are kept ---- */
 
-/* Returns a hash that says on which node each rank is, and whether one kernel runs all nodes; 0:
- * all ranks are on one node. */
-static uint64_t nodes_of(const struct tt_map *map)
+/* Returns a hash that says on which node each rank is, whether one kernel runs all nodes, and how
+ * many lanes the calls have, which matters only on several nodes; 0: all ranks are on one node. */
+static uint64_t nodes_of(const struct tt_call *standing, const struct tt_map *map)
 {
     if (tt_map_one_node(map)) return 0;
     uint64_t hash = tt_hash(TT_HASH_BEGIN, map->node, (size_t)map->p * sizeof *map->node);
     hash = tt_hash(hash, &map->one_kernel, sizeof map->one_kernel);
+    hash = tt_hash(hash, &standing->lanes, sizeof standing->lanes);
     return hash ? hash : 1;
 }
 
@@ -237,7 +239,7 @@ static struct tt_ranking_shape shape_of(const struct tt_call *standing, const st
     return (struct tt_ranking_shape){.window = map->win_bytes,
                                      .eager = map->eager,
                                      .slice = standing->slice,
-                                     .nodes = nodes_of(map),
+                                     .nodes = nodes_of(standing, map),
                                      .radix = standing->radix,
                                      .p = map->p,
                                      .cores = map->cores,

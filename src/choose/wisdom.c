@@ -104,5 +104,5 @@ const struct tt_wise *tt_wisdom_find(const struct tt_call *call, const struct tt
 
 void tt_wisdom_tune(const struct tt_wise *wise, struct tt_call *call)
 {
-    tt_tune(call, wise->slice, wise->radix);
+    tt_tune(call, wise->slice, wise->radix, wise->lanes);
 }

@@ -26,6 +26,8 @@ static const char sliced[] =
 static const char *const lines[] = {
     sliced,
     "barrier/p2 flat us=0.190 cores=2 reach=load date=unknown tutti=1 machine=m",
+    "allreduce/f64/sum/1M/p4@nodes:2,2 parts slice=32K lanes=8 us=12.000 cores=2 reach=kernel "
+    "date=x tutti=1 machine=m",
     "gather/u8/24/p5@nodes:2,2,1 composed us=12.000 cores=2 reach=kernel date=x tutti=1 machine=m",
 };
 
@@ -71,6 +73,9 @@ static void wrong_lines(void **state)
         "bcast/u8/8/p2 flat radix",
         "bcast/u8/8/p2 flat radix=1",
         "bcast/u8/8/p2 flat radix=1025",
+        "bcast/u8/8/p2 flat lanes=0",
+        "bcast/u8/8/p2 flat lanes=9",
+        "bcast/u8/8/p2 flat lanes=65537",
         "bcast/u8/8/p2 flat cores=0",
     };
     char text[256], why[TT_FILE_WHY];
@@ -123,6 +128,33 @@ static void parameters_are_checked(void **state)
     assert_string_equal(decided(&w, "allreduce/f64/sum/8K/p40", 2), "none");
     w.line[w.n++] = wise_of("allreduce/f64/sum/8K/p40", "multiplying radix=8");
     assert_string_equal(decided(&w, "allreduce/f64/sum/8K/p40", 2), "multiplying");
+}
+
+/* Checks that a call gets the lanes of the line that decides, unless it has its own. */
+static void lanes_are_those_of_the_line(void **state)
+{
+    (void)state;
+    static const int node[] = {0, 0, 1, 1};
+    struct tt_map map = map_of(4, 2, NULL);
+    struct tt_wisdom w = {.n = 1};
+    struct tt_problem problem;
+    map.nodes = 2;
+    map.node = node;
+    map.wisdom = &w;
+    w.line[0] = wise_of("allreduce/f64/sum/1M/p4@nodes:2,2", "composed lanes=2");
+    w.line[0].reach = TT_REACH_window;
+    assert_int_equal(tt_problem_parse("allreduce/f64/sum/1M/p4", &problem, NULL), TUTTI_OK);
+    for (int lanes = 0; lanes <= TT_LANES_MOST; lanes++) {
+        struct tt_call call = problem.call;
+        call.lanes = lanes;
+        const struct tt_wise *wise = tt_wisdom_find(&call, &map);
+        assert_ptr_equal(wise, &w.line[0]);
+        tt_wisdom_tune(wise, &call);
+        struct tt_plan *plan = tt_algorithm_plan(tt_wisdom_algorithm(wise), &call, &map, 0);
+        assert_non_null(plan);
+        assert_int_equal(plan->lanes, lanes ? lanes : 2);
+        tt_plan_free(plan);
+    }
 }
 
 /* Checks which line decides: one with the same bytes, or else one with the same next power of two.
@@ -262,9 +294,13 @@ static void comments_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_and_back),          cmocka_unit_test(wrong_lines),
-        cmocka_unit_test(parameters_are_checked), cmocka_unit_test(nearest_line_decides),
-        cmocka_unit_test(writers_at_once),        cmocka_unit_test(comments_stay),
+        cmocka_unit_test(text_and_back),
+        cmocka_unit_test(wrong_lines),
+        cmocka_unit_test(parameters_are_checked),
+        cmocka_unit_test(nearest_line_decides),
+        cmocka_unit_test(lanes_are_those_of_the_line),
+        cmocka_unit_test(writers_at_once),
+        cmocka_unit_test(comments_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,6 +126,20 @@ PYTHON
 [ "$(sends_of bcast/u8/256K/p2/slice=64K -a tree)" -eq 4 ] || fail 'not 4 slices'
 [ "$(sends_of bcast/u8/8/p5/radix=4 -a tree)" -eq 4 ] || fail 'not four children'
 [ "$(sends_of bcast/u8/8/p5/radix=2 -a tree)" -eq 2 ] || fail 'not two children'
+# Ranks on several nodes work on as many slices at the same time as the problem or the setting says.
+lanes_of() {
+    rm -rf "$work/traced"
+    expect 0 env TUTTI_NODES=2,2 TUTTI_TRACE="$work/traced" tutti bench "$@" -a composed --iterations 1
+    python3 - <<'PYTHON'
+import json
+events = json.load(open("traced/rank-0.json"))
+print(len({event["tid"] % 8 for event in events if event.get("name") == "send" and event["args"].get("call") == "allreduce"}))
+PYTHON
+}
+[ "$(lanes_of allreduce/f64/sum/1M/p4)" -eq 4 ] || fail 'not four lanes by default'
+[ "$(lanes_of allreduce/f64/sum/1M/p4/lanes=8)" -eq 8 ] || fail 'not eight lanes'
+[ "$(TUTTI_LANES=2 lanes_of allreduce/f64/sum/1M/p4)" -eq 2 ] || fail 'not two lanes'
+[ "$(TUTTI_LANES=2 lanes_of allreduce/f64/sum/1M/p4/lanes=1)" -eq 1 ] || fail 'not one lane'
 expect 0 tutti bench --iterations 2 allreduce/f64/sum/8K/p3/order=rank alltoall/u8/1K/p3/order=rank/seed=3
 expect 1 tutti bench --iterations 2 -a ring allreduce/f64/sum/8K/p3/order=rank
 says err 'ring does not apply: it '

@@ -215,6 +215,9 @@ bench 'cannot be timed with that many ranks' barrier/p1M
 bench 'cannot be timed with a map of nodes' barrier/p2@nodes:1,1
 bench 'TUTTI_NODES=4,2 has them behave as on several' barrier/p2@nodes:1,1
 problem 20 "a radix of 1: must be from 2 to 1048576" bcast/u8/8/p4/radix=1
+problem 20 "0 lanes: must be from 1 to 8" bcast/u8/8/p4/lanes=0
+problem 20 "9 lanes: must be from 1 to 8" bcast/u8/8/p4/lanes=9
+problem 11 "barrier has no lanes" barrier/p4/lanes=2
 
 # Options of draw, and traces that are cut off, damaged, of another kind, or of some ranks only.
 draw() { refused "$1" tutti draw "${@:2}"; }

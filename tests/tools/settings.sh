@@ -84,7 +84,7 @@ import sys
 top = pathlib.Path(sys.argv[1])
 table = set(re.findall(r"^    X\(([A-Z_]+), ", (top / "src/base/settings.h").read_text(), re.M))
 assert len(table) > 20, table
-must_match = set(re.findall(r"X\(([A-Z]+)\)", re.search(r"define TT_MUST_MATCH_LIST.*", (top / "src/base/base.h").read_text()).group(0)))
+must_match = set(re.findall(r"X\(([A-Z]+)\)", re.search(r"define TT_MUST_MATCH_LIST(?:.*\\\n)*.*", (top / "src/base/base.h").read_text()).group(0)))
 text = "\n".join(path.read_text() for folder in ("src", "tools") for path in (top / folder).rglob("*.[ch]"))
 read = set(re.findall(r'(?:tt_setting|tt_setting_int|tt_setting_int_or|tt_setting_seconds|tt_setting_word|setting_in|getenv)\("TUTTI_([A-Z_]+)"', text)) | must_match
 assert read - table == set(), f"read, but not in src/base/settings.h: {read - table}"
