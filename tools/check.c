@@ -181,6 +181,7 @@ static int check_problem(const struct check_arguments *a, struct tt_plan_row *ro
         return TT_EXIT_USAGE;
     if (row && !tt_plan_row_make(row, "tutti check", &c.problem)) return TT_EXIT_USAGE;
     if (row) c.algorithm = &row->row;
+    if (row) c.file = &row->file;
     return check_case(a, &c);
 }
 

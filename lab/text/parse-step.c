@@ -274,7 +274,7 @@ static void parse_loop(struct tt_parser *to)
 {
     struct tt_lex *in = &to->in;
     if (to->depth++ == TT_DEPTH) tt_lex_wrong(in, "loops are at most %d deep", TT_DEPTH);
-    uint32_t turns_n = (uint32_t)tt_parse_amount(to, UINT32_MAX, "a number of turns");
+    uint32_t turns_n = (uint32_t)tt_parse_amount(to, TT_TURNS, "a number of turns");
     tt_lex_need(in, "{");
     if (in->failed) return;
     open_block(to, TT_BLOCK_LOOP);
@@ -613,7 +613,7 @@ static bool block(struct tt_parser *to)
     return false;
 }
 
-bool tt_parse_step(struct tt_parser *to)
+static bool statement(struct tt_parser *to)
 {
     for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
         const struct statement *s = &statements[i];
@@ -624,4 +624,19 @@ bool tt_parse_step(struct tt_parser *to)
         return true;
     }
     return block(to);
+}
+
+bool tt_parse_step(struct tt_parser *to)
+{
+    struct tt_lex begin = to->in;
+    int64_t before = tt_builder_steps(to->b);
+    bool read = statement(to);
+    if (!read || to->in.failed) return read;
+    int64_t now = tt_builder_steps(to->b);
+    if (to->place && before <= to->sought && to->sought < now) *to->place = begin;
+    if (now < 0) {
+        (void)tt_builder_finish(to->b); /* sets the error that the builder keeps */
+        tt_lex_wrong_at(&to->in, &begin, "%s", tutti_error());
+    }
+    return true;
 }

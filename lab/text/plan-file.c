@@ -198,12 +198,31 @@ void tt_plan_file_close(struct tt_plan_file *file)
 
 /* ---- The plans ---- */
 
+static const struct tt_plan_section *find_for(const struct tt_plan_file *file, int rank)
+{
+    const struct tt_plan_section *s = find(file, rank);
+    return s ? s : find(file, ANY_RANK);
+}
+
+char *tt_plan_file_place(const struct tt_plan_file *file, const struct tt_call *call, int p, int me,
+                         int64_t step, char *text, size_t size)
+{
+    enum { NUMBERS = 24 }; /* the room for ":LINE:COLUMN" */
+    struct tt_lex place;
+    const struct tt_plan_section *s = find_for(file, me);
+    size_t n = strlen(file->name), most = size - NUMBERS;
+    const char *name = file->name + (n > most ? n - most : 0); /* the end of a long path */
+    text[0] = '\0';
+    if (s && tt_parse_place(&s->at, call, p, me, step, &place))
+        snprintf(text, size, "%s:%d:%d", name, place.line, (int)(place.at - place.line_begin) + 1);
+    return text;
+}
+
 struct tt_plan *tt_plan_file_plan(const struct tt_plan_file *file, const struct tt_call *call,
                                   int p, int me)
 {
     struct tt_text_error error;
-    const struct tt_plan_section *s = find(file, me);
-    if (!s) s = find(file, ANY_RANK);
+    const struct tt_plan_section *s = find_for(file, me);
     struct tt_plan *plan = s ? tt_parse_for_call(&s->at, call, p, me, &error) : NULL;
     if (plan) return plan;
     if (s)

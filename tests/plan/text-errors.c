@@ -61,8 +61,8 @@ static const struct {
     {HEAD "  send %0 to 1 IN[0] len 8x\n", 5, 26, "expected a length, a number"},
     {HEAD "  send %0 to 1 IN[0] len 99999999999G\n", 5, 26, "expected a length, a number"},
     {HEAD "  send %0 to 1 IN[4611686018427387904] len 8\n", 5, 19, "an offset must be from 0 to"},
-    {HEAD "  loop 4 {\n  copy OUT[0 + i*4611686018427387903] <- IN[0] len 8\n  }\n", 8, 1,
-     "a range out of range"},
+    {HEAD "  loop 4 {\n  copy OUT[0 + i*4611686018427387903] <- IN[0] len 8\n  }\n", 6, 3,
+     "this step is wrong: a range out of range"},
     {HEAD "  send %0 to 1 IN[0] len 8 8\n", 5, 28, "the end of the line"},
     {HEAD "  put %0 OUT[0] <- IN[0] len 8\n", 5, 13, "expected '@'"},
     {HEAD "  put %0 OUT@0[0] <- IN[0] len 8\n", 5, 14, "rank 0 is this rank itself"},
@@ -108,13 +108,17 @@ static const struct {
     {HEAD "  exchange %0 from IN order shift chunk 1 window 1\n"
           "    entry 1 IN[0] -> OUT@2[0] len 8\n",
      6, 26, "an entry for rank 1"},
-    {HEAD "  copy OUT[0 block 8 stride 8] <- IN[0] len 12\n", 6, 1, "no multiple of a block"},
-    {HEAD "  send %0 to 1 IN[0 block 8 stride 16] len 16\n", 6, 1, "no copy, put or get"},
-    {HEAD "  recv %0 from 1 TMP[0 block 8 stride 16] len 16\n", 6, 1, "no copy, put or get"},
-    {HEAD "  reduce OUT[0] <- IN[0 block 8 stride 16] sum TMP[0] len 16\n", 6, 1,
+    {HEAD "  copy OUT[0 block 8 stride 8] <- IN[0] len 12\n", 5, 3, "no multiple of a block"},
+    {HEAD "  send %0 to 1 IN[0 block 8 stride 16] len 16\n", 5, 3, "no copy, put or get"},
+    {HEAD "  recv %0 from 1 TMP[0 block 8 stride 16] len 16\n", 5, 3, "no copy, put or get"},
+    {HEAD "  reduce OUT[0] <- IN[0 block 8 stride 16] sum TMP[0] len 16\n", 5, 3,
      "no copy, put or get"},
-    {HEAD "  loop 2 {\n  loop 3 {\n  copy OUT[0 + i%2*8] <- IN[0] len 8\n  }\n  }\n", 10, 1,
-     "no multiple of a rotation"},
+    {HEAD "  loop 2 {\n  loop 3 {\n  copy OUT[0 + i%2*8] <- IN[0] len 8\n  }\n  }\n", 7, 3,
+     "this step is wrong: turns that are no multiple of a rotation"},
+    {HEAD "  signal 1 1\nlane 1\n  # a comment\n  if (1) {\n  for k in 0..3 {\n"
+          "    copy OUT[k*8 block 8 stride 8] <- IN[0] len (8+k/3)\n  }\n  }\n",
+     10, 5, "this step is wrong: a length that is no multiple of a block"},
+    {HEAD "  loop 2G {\n  signal 1 1 + i\n  }\n", 5, 8, "turns must be from 1 to 1073741824"},
 };
 
 static bool reported(const struct tt_text_error *error, int i)

@@ -165,9 +165,9 @@ static void each_rule_is_reported(void **state)
     int wrong = 0;
     for (int rule = 0; rule < RULES_N; rule++) {
         struct tt_plan *plan = parsed(good);
-        assert_null(tt_plan_invalid(plan));
+        assert_null(tt_plan_invalid(plan, NULL));
         break_rule(plan, rule);
-        const char *invalid = tt_plan_invalid(plan);
+        const char *invalid = tt_plan_invalid(plan, NULL);
         if (!invalid || strcmp(invalid, reported[rule]) != 0) {
             print_error("rule %d: %s\n  wanted: %s\n", rule, invalid ? invalid : "valid",
                         reported[rule]);
@@ -178,6 +178,25 @@ static void each_rule_is_reported(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* Checks that the report names the step that breaks the rule, or none if the fault is elsewhere. */
+static void step_is_named(void **state)
+{
+    (void)state;
+    struct tt_plan *plan = parsed(good);
+    int64_t step = 77;
+    assert_null(tt_plan_invalid(plan, &step));
+    STEP(13)->value = 1;
+    assert_non_null(tt_plan_invalid(plan, &step));
+    assert_int_equal(step, 13);
+    STEP(5)->len = 0;
+    assert_non_null(tt_plan_invalid(plan, &step));
+    assert_int_equal(step, 5);
+    plan->p = 0;
+    assert_non_null(tt_plan_invalid(plan, &step));
+    assert_int_equal(step, -1);
+    tt_plan_free(plan);
+}
+
 static void nobody_hears_a_lone_rank(void **state)
 {
     (void)state;
@@ -185,7 +204,7 @@ static void nobody_hears_a_lone_rank(void **state)
                                   "lane 0\n"
                                   "  signal 0 1\n");
     STEP(0)->peer = TT_ALL;
-    assert_string_equal(tt_plan_invalid(plan), "a signal to all in a team of one rank");
+    assert_string_equal(tt_plan_invalid(plan, NULL), "a signal to all in a team of one rank");
     tt_plan_free(plan);
 }
 
@@ -193,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_rule_is_reported),
+        cmocka_unit_test(step_is_named),
         cmocka_unit_test(nobody_hears_a_lone_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

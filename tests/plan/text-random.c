@@ -256,7 +256,7 @@ static void random_plans_come_back(void **state)
     for (uint64_t seed = 0; seed < PLANS; seed++) {
         struct tt_plan *plan = random_plan(b, seed);
         if (!plan) fail_msg("seed %d: %s", (int)seed, tutti_error());
-        const char *invalid = tt_plan_invalid(plan);
+        const char *invalid = tt_plan_invalid(plan, NULL);
         if (invalid) fail_msg("seed %d: %s", (int)seed, invalid);
         comes_back(plan);
         window_is_measured(plan, seed);

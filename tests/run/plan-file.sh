@@ -140,7 +140,7 @@ error() {
     done
 }
 prefix='.*TUTTI_ALGORITHM=allreduce=@'
-error never.plan "${prefix}never.plan: the schedule of the plan file never.plan is refuted: deadlock: execution 0"
+error never.plan "${prefix}never.plan: the schedule of the plan file never.plan is refuted: deadlock: execution 0, rank 0, step 2 at never.plan:7:5 "
 error eight.plan "${prefix}eight.plan: the schedule of the plan file eight.plan is refuted: uninitialised data"
 error typing.plan "${prefix}typing.plan: typing.plan:4:28: expected a length, a number or one of r p sz bytes inplace;"
 error nowhere.plan "${prefix}nowhere.plan: the plan file nowhere.plan cannot be read: No such file"
