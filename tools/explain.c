@@ -122,7 +122,9 @@ static int by_time(const void *a, const void *b)
 
 static bool collect(struct explanation *e)
 {
+    bool file = e->c.row.p > 0; /* TUTTI_ALGORITHM names a plan file, which is one more candidate */
     for (int i = 0; tt_algorithms[i]; i++) e->n += tt_algorithms[i]->coll == e->c.problem.call.coll;
+    e->n += file;
     e->candidate = tt_calloc((size_t)e->n, sizeof *e->candidate);
     if (!e->candidate || !make_calls(e)) return false;
     e->n = 0;
@@ -130,6 +132,7 @@ static bool collect(struct explanation *e)
         if (tt_algorithms[i]->coll == e->c.problem.call.coll)
             consider(e, tt_algorithms[i], &e->candidate[e->n++]);
     }
+    if (file) consider(e, &e->c.row.row, &e->candidate[e->n++]);
     qsort(e->candidate, (size_t)e->n, sizeof *e->candidate, by_time);
     return true;
 }
@@ -197,7 +200,10 @@ static void print_reason(const struct explanation *e)
 {
     const struct candidate *c = chosen(e), *best = &e->candidate[0];
     switch (e->c.by) {
-    case TT_CHOSEN_FORCED: printf("TUTTI_ALGORITHM forces it.\n"); break;
+    case TT_CHOSEN_FORCED:
+        if (e->c.row.p > 0) printf("It is that of the plan file %s. ", e->c.row.file.name);
+        printf("TUTTI_ALGORITHM forces it.\n");
+        break;
     case TT_CHOSEN_WISDOM:
     case TT_CHOSEN_MEASURED:
         printf("It was measured to be the fastest on %s.\n", e->wise ? e->wise->line.date : "?");

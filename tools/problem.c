@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "choose/choose.h"
+#include "choose/plan-file.h"
 #include "choose/rankings.h"
 #include "command.h"
 #include "job/wait.h"
@@ -53,10 +54,34 @@ const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll 
     return NULL;
 }
 
-static bool pick(struct tt_case *c, const char *command, const char *name)
+/* Picks the plans of the plan file that TUTTI_ALGORITHM names, if it names one, and proves them as
+ * a program would. Returns false after printing the error. */
+static bool pick_file(struct tt_case *c, const char *command, const struct tt_call *call)
+{
+    struct tt_lab_answer answer;
+    if (!tt_plan_row_forced(&c->row, command, &c->problem)) return false;
+    if (c->row.p == 0) return true;
+    tt_lab_provide(tutti_lab_plan);
+    c->algorithm = &c->row.row;
+    c->by = TT_CHOSEN_FORCED;
+    if (tt_plan_from_file(c->row.file.name, call, &c->map, 0, &answer) == TUTTI_OK) {
+        tt_plan_free(answer.plan);
+        return true;
+    }
+    fprintf(stderr, "%s: %s\n", command, tutti_error());
+    return false;
+}
+
+/* Picks the algorithm of this name, or the one that the library would choose if `name` is NULL.
+ * `job` is as in tt_case_open. The path of a plan file in a job's TUTTI_ALGORITHM is relative to
+ * the folder of the job, so this command does not open it. */
+static bool pick(struct tt_case *c, const char *command, const char *name,
+                 const struct tt_common *job)
 {
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
     c->given = c->problem.call;
+    if (!name && !job && !pick_file(c, command, &call)) return false;
+    if (c->algorithm) return true;
     if (!name) {
         if (tt_choose(&call, &c->map, c->rankings, &c->algorithm, &c->by) == TUTTI_OK) {
             if (c->by == TT_CHOSEN_WISDOM)
@@ -203,7 +228,7 @@ bool tt_case_open(struct tt_case *c, const char *command, const char *text, cons
     if (!open_with(&c->problem, text, slice, radix)) return false;
     bool filled =
         make_room(c, command) && (job ? fill_map_of(c, command, job) : fill_map(c, command));
-    bool picked = filled && pick(c, command, algorithm);
+    bool picked = filled && pick(c, command, algorithm, job);
     /* the caller may free the record, and with it the value of TUTTI_ALGORITHM */
     if (job) tt_choose_force(NULL);
     if (!picked) tt_case_close(c);
@@ -236,6 +261,7 @@ void tt_case_close(struct tt_case *c)
 {
     if (c->rankings) tt_rankings_keep(&c->machine.model, c->rankings);
     tt_free(c->rankings);
+    tt_plan_row_close(&c->row);
     tt_net_free(&c->net);
     tt_free(c->node);
     tt_free(c->room);

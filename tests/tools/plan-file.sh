@@ -213,6 +213,40 @@ cp out one
 expect 2 tutti check --plan one
 says err 'one:[0-9]+:[0-9]+: expected a plan for rank 0 of 3, or one for any rank \(rank r\)'
 
+# Where a command takes the algorithm that the library would choose, it takes the plan file that
+# TUTTI_ALGORITHM names. The commands that describe what runs here prove the file first.
+cp flat.plan 'with,comma.plan'
+export TUTTI_ALGORITHM='bcast=flat,allreduce=@with\,comma.plan'
+expect 0 tutti list --costs allreduce/f64/sum/8/p3
+says out '^  mine +16 +16 +16 +8 +2 +5$'
+says out '^  flat +16 '
+expect 0 tutti list --for allreduce/f64/sum/8/p3 --json
+python3 - <<'PYTHON'
+import json
+row, = (row for row in json.load(open("out")) if row["chosen"])
+assert row["name"] == "mine" and row["source"] == "with,comma.plan", row
+PYTHON
+expect 0 tutti explain allreduce/f64/sum/8/p3
+says out 'runs by mine. It is that of the plan file with,comma.plan. TUTTI_ALGORITHM forces it.$'
+says out '^\* mine '
+expect 0 tutti plan allreduce/f64/sum/8/p3 --rank 0
+says out '^plan allreduce algorithm mine rank 0 of 3 type f64 op sum$'
+expect 0 tutti draw allreduce/f64/sum/8/p3 -o forced.svg
+says forced.svg 'allreduce/f64/sum/8/p3 by mine'
+expect 0 tutti draw allreduce/f64/sum/8/p3 -a ring -o forced.svg
+says forced.svg 'allreduce/f64/sum/8/p3 by ring'
+expect 0 tutti sim allreduce/f64/sum/8/p3 --trace trace.json
+says out '^mine +[0-9.]+ +- '
+expect 0 tutti list --costs bcast/u8/8/p3
+for command in 'list --costs' explain plan; do
+    # shellcheck disable=SC2086
+    TUTTI_ALGORITHM=allreduce=@never.plan expect 2 tutti $command allreduce/f64/sum/8/p3
+    says err 'TUTTI_ALGORITHM=allreduce=@never.plan: the schedule of the plan file never.plan is refuted: deadlock: '
+done
+TUTTI_ALGORITHM=allreduce=@nowhere.plan expect 2 tutti draw allreduce/f64/sum/8/p3
+says err 'tutti draw: TUTTI_ALGORITHM=allreduce=@nowhere.plan: the plan file nowhere.plan cannot be read: No such'
+unset TUTTI_ALGORITHM
+
 # `tutti bench` proves the plans, runs and verifies them, from a file and from standard input, as
 # processes and as threads.
 for how in '' --threads; do
