@@ -60,9 +60,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct explanation *e = state->input;
     switch (key) {
     case OPTION_JSON: e->json = true; return 0;
-    case OPTION_JOB: e->job = (pid_t)tt_arg_number(state, "PID", arg, 1, INT32_MAX); return 0;
+    case OPTION_JOB: e->job = (pid_t)tt_arg_number(state, "--job", arg, 1, INT32_MAX); return 0;
     case ARGP_KEY_ARG:
-        if (e->problem) argp_error(state, "only one problem at a time");
+        if (e->problem) argp_error(state, "'%s': only one problem at a time", arg);
         e->problem = arg;
         return 0;
     case ARGP_KEY_END:
@@ -412,7 +412,8 @@ static bool open_in(struct explanation *e, const struct tt_job_page *page)
     e->problem = e->text;
     snprintf(e->path, sizeof e->path, "that of the job");
     snprintf(e->why, sizeof e->why, "the job found none when it started");
-    if (!tt_problem_open(&e->c.problem, e->text) || !can_be_known(e, page, common)) return false;
+    if (!tt_problem_open("tutti explain", &e->c.problem, e->text) || !can_be_known(e, page, common))
+        return false;
     say_left_out(&common->world);
     return tt_case_open(&e->c, "tutti explain", e->text, NULL, common);
 }

@@ -76,7 +76,8 @@ static void check_word(const struct argp_state *state, const char *word)
         argp_error(state, "'%s' is neither a collective nor an algorithm; did you mean '%s'?", word,
                    nearest);
     else
-        argp_error(state, "'%s' is neither a collective nor an algorithm", word);
+        argp_error(state, "'%s' is neither a collective nor an algorithm; `tutti list` lists all",
+                   word);
 }
 
 static void check_forms(const struct list_arguments *a, const struct argp_state *state)

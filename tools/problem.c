@@ -21,23 +21,24 @@ static bool is_file(const char *name)
     return stat(name, &is) == 0 && S_ISREG(is.st_mode);
 }
 
-static bool open_with(struct tt_problem *problem, const char *text, int64_t slice, int64_t radix)
+static bool open_with(const char *command, struct tt_problem *problem, const char *text,
+                      int64_t slice, int64_t radix)
 {
     struct tt_problem_error error;
     if (tt_problem_parse(text, problem, &error) == TUTTI_OK) {
         tt_tune(&problem->call, slice, radix);
         return true;
     }
-    tt_problem_complain(stderr, text, &error);
+    tt_problem_complain(stderr, command, text, &error);
     if (is_file(text))
         fputs("(a file has this name; check, sim, draw and bench read a plan with --plan FILE)\n",
               stderr);
     return false;
 }
 
-bool tt_problem_open(struct tt_problem *problem, const char *text)
+bool tt_problem_open(const char *command, struct tt_problem *problem, const char *text)
 {
-    return open_with(problem, text, tt_setting_must_match(TT_MUST_MATCH_SLICE),
+    return open_with(command, problem, text, tt_setting_must_match(TT_MUST_MATCH_SLICE),
                      tt_setting_must_match(TT_MUST_MATCH_RADIX));
 }
 
@@ -225,7 +226,7 @@ bool tt_case_open(struct tt_case *c, const char *command, const char *text, cons
     int64_t slice = setting_in(job, TT_MUST_MATCH_SLICE);
     int64_t radix = setting_in(job, TT_MUST_MATCH_RADIX);
     *c = (struct tt_case){0};
-    if (!open_with(&c->problem, text, slice, radix)) return false;
+    if (!open_with(command, &c->problem, text, slice, radix)) return false;
     bool filled =
         make_room(c, command) && (job ? fill_map_of(c, command, job) : fill_map(c, command));
     bool picked = filled && pick(c, command, algorithm, job);
@@ -238,7 +239,7 @@ bool tt_case_open(struct tt_case *c, const char *command, const char *text, cons
 bool tt_case_apart(struct tt_case *c, const char *command, const char *text)
 {
     *c = (struct tt_case){0};
-    if (!tt_problem_open(&c->problem, text)) return false;
+    if (!tt_problem_open(command, &c->problem, text)) return false;
     c->map.cores = 1;
     c->map.win_bytes = tt_team_window(); /* the window of a team whose ranks share a node */
     if (make_room(c, command)) {

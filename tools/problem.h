@@ -43,7 +43,7 @@ struct tt_case {
 
 /* Parses `text`, and applies TUTTI_SLICE and TUTTI_RADIX. Returns false after printing the
  * error. */
-bool tt_problem_open(struct tt_problem *problem, const char *text);
+bool tt_problem_open(const char *command, struct tt_problem *problem, const char *text);
 /* Returns the algorithm of this name for the collective. If there is none, prints the names that
  * exist and returns NULL. */
 const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll coll,

@@ -46,7 +46,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_TRACE: a->trace = arg; return 0;
     case OPTION_PLAN: a->plan = arg; return 0;
     case ARGP_KEY_ARG:
-        if (a->text) argp_error(state, "only one problem at a time");
+        if (a->text) argp_error(state, "'%s': only one problem at a time", arg);
         a->text = arg;
         return 0;
     case ARGP_KEY_END:
@@ -388,6 +388,10 @@ static int check_and_run(struct sim_arguments *a, struct tt_case *c, struct tt_p
         fprintf(stderr, "tutti sim: --json and --trace cannot both go to standard output\n");
         return TT_EXIT_USAGE;
     }
+    if (!tt_write_apart("tutti sim", a->json, a->plan) ||
+        !tt_write_apart("tutti sim", a->trace, a->plan) ||
+        !tt_write_apart("tutti sim", a->trace, a->json))
+        return TT_EXIT_USAGE;
     if (a->json && !tt_write_try("tutti sim", a->json)) return TT_EXIT_FAILED;
     if (a->trace && !tt_write_try("tutti sim", a->trace)) return TT_EXIT_FAILED;
     if (!row && c->row.p > 0) row = &c->row;

@@ -32,24 +32,28 @@ static tutti_status unreadable(const char *name, const char *why)
     return tt_fail(TUTTI_ERR_SYSTEM, "the plan file %s cannot be read: %s", name, why);
 }
 
-/* Reads the whole file. Sets *text, which ends with a \0, and *n to its bytes without the \0. */
+/* Reads the whole file. Sets *text, which ends with a \0, and *n to its bytes without the \0. Stops
+ * at the first piece that is no text, because a device such as /dev/zero never ends. */
 static tutti_status read_all(FILE *in, const char *name, char **text, size_t *n)
 {
-    size_t room = 0;
+    size_t room = 0, before;
     *text = NULL;
     *n = 0;
     do {
         room = 2 * room + 4096;
-        char *more = room <= BYTES_MOST ? tt_realloc(*text, room + 1) : NULL;
+        if (room > BYTES_MOST) return unreadable(name, "it is longer than half a GiB");
+        char *more = tt_realloc(*text, room + 1);
         if (!more)
             return tt_fail(TUTTI_ERR_MEMORY,
                            "no memory for the plan file %s of more than %zu bytes", name, *n);
         *text = more;
+        before = *n;
         *n += fread(*text + *n, 1, room - *n, in);
+        if (memchr(*text + before, '\0', *n - before))
+            return unreadable(name, "it holds bytes that are no text");
     } while (*n == room);
     (*text)[*n] = '\0';
-    if (ferror(in)) return unreadable(name, strerror(errno));
-    return strlen(*text) == *n ? TUTTI_OK : unreadable(name, "it holds bytes that are no text");
+    return ferror(in) ? unreadable(name, strerror(errno)) : TUTTI_OK;
 }
 
 tutti_status tt_plan_file_open(struct tt_plan_file *file, const char *path)

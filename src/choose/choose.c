@@ -139,8 +139,8 @@ tutti_status tt_choose_file(const struct tt_call *call, char path[TT_PLAN_PATH])
     return TUTTI_OK;
 }
 
-/* Returns the error of `tutti explain --job` for a plan file in TUTTI_ALGORITHM of the job. Programs
- * and other commands read the file, and do not call tt_choose for the collective of the file. */
+/* Returns the error of `tutti explain --job` for a plan file in TUTTI_ALGORITHM of the job.
+ * Programs and other commands read the file, and do not call tt_choose for its collective. */
 static tutti_status refuse_file(const char *name, size_t length, const char *coll)
 {
     return tt_fail(
