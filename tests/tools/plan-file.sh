@@ -188,6 +188,10 @@ sed '12s/len 8/len 8 from 1/' faults.plan >from.plan
 expect 2 tutti check --plan from.plan
 says err "^tutti check: from.plan:12:33: 'from' is for steps in loops: expected a loop around this step$"
 expect 1 tutti sim --plan never.plan
+# The simulator, too, counts steps in their lanes.
+sed 's/^lane 0/lane 0\n  copy OUT[0] <- IN[0] len 8\nlane 1/' never.plan >second.plan
+expect 1 tutti sim --plan second.plan
+says err '3 of 3 ranks wait for ever: rank 0 at its await, step 2$'
 expect 1 tutti draw --plan never.plan -o never.svg
 for command in check sim draw; do
     expect 2 tutti "$command" --plan typing.plan
