@@ -147,7 +147,7 @@ static bool join_and_run(struct tt_bench_case *c, int fd)
 int tt_bench_rank_main(int argc, char **argv)
 {
     struct tt_bench_case c = {0};
-    if (argc != 8 || !tt_problem_open(&c.problem, argv[1])) {
+    if (argc != 8 || !tt_problem_open("tutti bench", &c.problem, argv[1])) {
         fprintf(stderr, "tutti bench-rank: only `tutti bench` calls this\n");
         return TT_EXIT_USAGE;
     }

@@ -275,7 +275,8 @@ static const char *unfit(const struct tt_problem *problem)
         return "a map of nodes: all ranks are on this machine (TUTTI_NODES=4,2 has them behave as "
                "on "
                "several)";
-    if (problem->p > TT_LAUNCH_RANKS) return "that many ranks";
+    if (problem->p > TT_LAUNCH_RANKS) return "that many ranks (4096 is the most)";
+    _Static_assert(TT_LAUNCH_RANKS == 4096, "the text above");
     return NULL;
 }
 
@@ -309,7 +310,7 @@ static bool plans_fit(const struct bench_arguments *a, const struct tt_problem *
 static bool open_problem(const struct bench_arguments *a, const char *text,
                          struct tt_problem *problem)
 {
-    if (!tt_problem_open(problem, text)) return false;
+    if (!tt_problem_open("tutti bench", problem, text)) return false;
     const char *why = unfit(problem);
     if (why) fprintf(stderr, "tutti bench: %s: cannot be timed with %s\n", text, why);
     if (why || !sizes_fit(a, text, problem)) return false;
@@ -356,6 +357,7 @@ static int run_all(const struct bench_arguments *a)
 static int bench_problems(const struct bench_arguments *a)
 {
     if (!all_fit(a)) return TT_EXIT_USAGE;
+    if (!tt_write_apart("tutti bench", a->json, a->plan)) return TT_EXIT_USAGE;
     if (a->json && !tt_write_try("tutti bench", a->json)) return TT_EXIT_FAILED;
     return run_all(a);
 }
@@ -449,7 +451,8 @@ static bool run_drawn(const struct bench_arguments *a, uint64_t i)
                               .beside = drawn.beside && !nodes,
                               .identities = true};
     if (!use_nodes(nodes)) return false;
-    if (!tt_problem_open(&c.problem, tt_problem_print(&drawn.problem, text))) return false;
+    if (!tt_problem_open("tutti bench", &c.problem, tt_problem_print(&drawn.problem, text)))
+        return false;
     print_case(stdout, &c, nodes);
     bool good = run_job(a, &c, &result);
     if (good && result.refused && c.algorithm) {

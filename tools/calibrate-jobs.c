@@ -236,7 +236,7 @@ static bool open_jobs(struct small_jobs *jobs)
         int p = (int)tt_max(2, fits[i].on_each * jobs->cores);
         snprintf(text, sizeof text, "%s/p%d", fits[i].problem, p);
         jobs->ps[i] = INT64_MAX;
-        if (!tt_problem_open(&jobs->problem[i], text)) return false;
+        if (!tt_problem_open("tutti calibrate", &jobs->problem[i], text)) return false;
     }
     return true;
 }

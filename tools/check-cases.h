@@ -18,6 +18,8 @@
 
 struct tt_check_case {
     const struct tt_algorithm *algorithm;
+    /* the plan file from which the plans of the algorithm come; NULL: it is no plan file */
+    const struct tt_plan_file *file;
     struct tt_problem problem;
     int64_t win_bytes;
     bool direct, mapped;

@@ -60,9 +60,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct explanation *e = state->input;
     switch (key) {
     case OPTION_JSON: e->json = true; return 0;
-    case OPTION_JOB: e->job = (pid_t)tt_arg_number(state, "PID", arg, 1, INT32_MAX); return 0;
+    case OPTION_JOB: e->job = (pid_t)tt_arg_number(state, "--job", arg, 1, INT32_MAX); return 0;
     case ARGP_KEY_ARG:
-        if (e->problem) argp_error(state, "only one problem at a time");
+        if (e->problem) argp_error(state, "'%s': only one problem at a time", arg);
         e->problem = arg;
         return 0;
     case ARGP_KEY_END:
@@ -124,7 +124,9 @@ static int by_time(const void *a, const void *b)
 
 static bool collect(struct explanation *e)
 {
+    bool file = e->c.row.p > 0; /* TUTTI_ALGORITHM names a plan file, which is one more candidate */
     for (int i = 0; tt_algorithms[i]; i++) e->n += tt_algorithms[i]->coll == e->c.problem.call.coll;
+    e->n += file;
     e->candidate = tt_calloc((size_t)e->n, sizeof *e->candidate);
     if (!e->candidate || !make_calls(e)) return false;
     e->n = 0;
@@ -132,6 +134,7 @@ static bool collect(struct explanation *e)
         if (tt_algorithms[i]->coll == e->c.problem.call.coll)
             consider(e, tt_algorithms[i], &e->candidate[e->n++]);
     }
+    if (file) consider(e, &e->c.row.row, &e->candidate[e->n++]);
     qsort(e->candidate, (size_t)e->n, sizeof *e->candidate, by_time);
     return true;
 }
@@ -199,7 +202,10 @@ static void print_reason(const struct explanation *e)
 {
     const struct candidate *c = chosen(e), *best = &e->candidate[0];
     switch (e->c.by) {
-    case TT_CHOSEN_FORCED: printf("TUTTI_ALGORITHM forces it.\n"); break;
+    case TT_CHOSEN_FORCED:
+        if (e->c.row.p > 0) printf("It is that of the plan file %s. ", e->c.row.file.name);
+        printf("TUTTI_ALGORITHM forces it.\n");
+        break;
     case TT_CHOSEN_WISDOM:
     case TT_CHOSEN_MEASURED:
         printf("It was measured to be the fastest on %s.\n", e->wise ? e->wise->line.date : "?");
@@ -408,7 +414,8 @@ static bool open_in(struct explanation *e, const struct tt_job_page *page)
     e->problem = e->text;
     snprintf(e->path, sizeof e->path, "that of the job");
     snprintf(e->why, sizeof e->why, "the job found none when it started");
-    if (!tt_problem_open(&e->c.problem, e->text) || !can_be_known(e, page, common)) return false;
+    if (!tt_problem_open("tutti explain", &e->c.problem, e->text) || !can_be_known(e, page, common))
+        return false;
     say_left_out(&common->world);
     return tt_case_open(&e->c, "tutti explain", e->text, NULL, common);
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "choose/choose.h"
+#include "choose/plan-file.h"
 #include "choose/rankings.h"
 #include "command.h"
 #include "job/wait.h"
@@ -30,7 +31,8 @@ static int64_t setting_in(const struct tt_common *job, enum tt_must_match which)
 
 /* Parses `text`, and applies the settings of the job with this record, or those of this process if
  * `job` is NULL. Returns false after printing the error. */
-static bool open_in(struct tt_problem *problem, const char *text, const struct tt_common *job)
+static bool open_in(const char *command, struct tt_problem *problem, const char *text,
+                    const struct tt_common *job)
 {
     struct tt_problem_error error;
     if (tt_problem_parse(text, problem, &error) == TUTTI_OK) {
@@ -38,16 +40,16 @@ static bool open_in(struct tt_problem *problem, const char *text, const struct t
                 setting_in(job, TT_MUST_MATCH_RADIX), setting_in(job, TT_MUST_MATCH_LANES));
         return true;
     }
-    tt_problem_complain(stderr, text, &error);
+    tt_problem_complain(stderr, command, text, &error);
     if (is_file(text))
         fputs("(a file has this name; check, sim, draw and bench read a plan with --plan FILE)\n",
               stderr);
     return false;
 }
 
-bool tt_problem_open(struct tt_problem *problem, const char *text)
+bool tt_problem_open(const char *command, struct tt_problem *problem, const char *text)
 {
-    return open_in(problem, text, NULL);
+    return open_in(command, problem, text, NULL);
 }
 
 const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll coll,
@@ -63,10 +65,34 @@ const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll 
     return NULL;
 }
 
-static bool pick(struct tt_case *c, const char *command, const char *name)
+/* Picks the plans of the plan file that TUTTI_ALGORITHM names, if it names one, and proves them as
+ * a program would. Returns false after printing the error. */
+static bool pick_file(struct tt_case *c, const char *command, const struct tt_call *call)
+{
+    struct tt_lab_answer answer;
+    if (!tt_plan_row_forced(&c->row, command, &c->problem)) return false;
+    if (c->row.p == 0) return true;
+    tt_lab_provide(tutti_lab_plan);
+    c->algorithm = &c->row.row;
+    c->by = TT_CHOSEN_FORCED;
+    if (tt_plan_from_file(c->row.file.name, call, &c->map, 0, &answer) == TUTTI_OK) {
+        tt_plan_free(answer.plan);
+        return true;
+    }
+    fprintf(stderr, "%s: %s\n", command, tutti_error());
+    return false;
+}
+
+/* Picks the algorithm of this name, or the one that the library would choose if `name` is NULL.
+ * `job` is as in tt_case_open. The path of a plan file in a job's TUTTI_ALGORITHM is relative to
+ * the folder of the job, so this command does not open it. */
+static bool pick(struct tt_case *c, const char *command, const char *name,
+                 const struct tt_common *job)
 {
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
     c->given = c->problem.call;
+    if (!name && !job && !pick_file(c, command, &call)) return false;
+    if (c->algorithm) return true;
     if (!name) {
         if (tt_choose(&call, &c->map, c->rankings, &c->algorithm, &c->by) == TUTTI_OK) {
             if (c->by == TT_CHOSEN_WISDOM)
@@ -200,10 +226,10 @@ bool tt_case_open(struct tt_case *c, const char *command, const char *text, cons
                   const struct tt_common *job)
 {
     *c = (struct tt_case){0};
-    if (!open_in(&c->problem, text, job)) return false;
+    if (!open_in(command, &c->problem, text, job)) return false;
     bool filled =
         make_room(c, command) && (job ? fill_map_of(c, command, job) : fill_map(c, command));
-    bool picked = filled && pick(c, command, algorithm);
+    bool picked = filled && pick(c, command, algorithm, job);
     /* the caller may free the record, and with it the value of TUTTI_ALGORITHM */
     if (job) tt_choose_force(NULL);
     if (!picked) tt_case_close(c);
@@ -213,7 +239,7 @@ bool tt_case_open(struct tt_case *c, const char *command, const char *text, cons
 bool tt_case_apart(struct tt_case *c, const char *command, const char *text)
 {
     *c = (struct tt_case){0};
-    if (!tt_problem_open(&c->problem, text)) return false;
+    if (!tt_problem_open(command, &c->problem, text)) return false;
     c->map.cores = 1;
     c->map.win_bytes = tt_team_window(); /* the window of a team whose ranks share a node */
     if (make_room(c, command)) {
@@ -237,6 +263,7 @@ void tt_case_close(struct tt_case *c)
 {
     if (c->rankings) tt_rankings_keep(&c->machine.model, c->rankings);
     tt_free(c->rankings);
+    tt_plan_row_close(&c->row);
     tt_net_free(&c->net);
     tt_free(c->node);
     tt_free(c->room);

@@ -9,7 +9,7 @@
 #include "choose/choose.h"
 #include "coll/coll.h"
 #include "job/common.h"
-#include "text/plan-file.h"
+#include "plan-row.h"
 
 /* Sentences that end the texts of --help. */
 #define TT_PROBLEM_HELP                                                                            \
@@ -26,6 +26,9 @@ struct tt_case {
     struct tt_call given; /* the call of the problem, without the parameters that the wisdom sets */
     struct tt_map map;
     const struct tt_algorithm *algorithm;
+    /* the plans of the plan file that TUTTI_ALGORITHM names, to which `algorithm` then points;
+     * row.p is 0 if the setting names none for the collective */
+    struct tt_plan_row row;
     /* what decided the choice of the algorithm, if the user did not name one */
     enum tt_chosen_by by;
     struct tt_machine_in_force machine; /* the machine model, to which map.machine points */
@@ -38,33 +41,9 @@ struct tt_case {
     int64_t *room; /* working memory for tt_problem_call */
 };
 
-/* The plans of a plan file, and a row like those in the table of algorithms (`row`), so that
- * subcommands use the plans like an algorithm. */
-struct tt_plan_row {
-    struct tt_algorithm row;
-    struct tt_plan_file file;
-    struct tt_plan **plans; /* NULL before tt_plan_row_make */
-    int p;
-};
-
-#define TT_PLAN_OPTION_HELP                                                                        \
-    "take the plans in FILE (-: standard input) instead of those of an algorithm; without a "      \
-    "PROBLEM, the problem is that of FILE"
-
-/* Opens the file. If *problem is NULL, sets it to the problem that the file names. Returns false
- * after printing the error. The caller calls tt_plan_row_close at the end, also after an error. */
-bool tt_plan_row_open(struct tt_plan_row *row, const char *command, const char *path,
-                      const char **problem);
-/* Parses the plans of all ranks of the problem. Returns false after printing the error. */
-bool tt_plan_row_make(struct tt_plan_row *row, const char *command,
-                      const struct tt_problem *problem);
-void tt_plan_row_close(struct tt_plan_row *row);
-/* Returns false, after printing an error, if both an algorithm and a plan file are given. */
-bool tt_plan_or_algorithm(const char *command, const char *plan, const char *algorithm);
-
 /* Parses `text`, and applies TUTTI_SLICE, TUTTI_RADIX and TUTTI_LANES. Returns false after printing
  * the error. */
-bool tt_problem_open(struct tt_problem *problem, const char *text);
+bool tt_problem_open(const char *command, struct tt_problem *problem, const char *text);
 /* Returns the algorithm of this name for the collective. If there is none, prints the names that
  * exist and returns NULL. */
 const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll coll,

@@ -427,7 +427,7 @@ static bool are_problems(const struct tune_arguments *a)
 {
     struct tt_problem problem;
     int i = 0;
-    while (i < a->problems && tt_problem_open(&problem, a->problem[i])) i++;
+    while (i < a->problems && tt_problem_open("tutti tune", &problem, a->problem[i])) i++;
     return i == a->problems;
 }
 
@@ -446,6 +446,8 @@ int tt_tune_main(int argc, char **argv)
         tt_free(a.problem);
         return code;
     }
+    /* the jobs that measure use no wisdom, and need not warn if its file does not exist yet */
+    setenv("TUTTI_WISDOM", "0", 1);
     t.of = each_problem(&t, true);
     printf("%-32s %-24s %12s  %s\n", "problem", "the fastest", "us", "others, us");
     each_problem(&t, false);

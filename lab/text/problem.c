@@ -439,13 +439,14 @@ static void show(FILE *file, const char *text, size_t n)
 
 /* Prints the message, the text and a caret (problem.h). From a long text, prints only the part
  * around the place of the error. */
-void tt_problem_complain(FILE *file, const char *text, const struct tt_problem_error *error)
+void tt_problem_complain(FILE *file, const char *command, const char *text,
+                         const struct tt_problem_error *error)
 {
     enum { SHOWN = 100, BEFORE = 60 };
     size_t length = strlen(text), from = 0;
     if (length > SHOWN && error->at > BEFORE) from = error->at - BEFORE;
     const char *cut = from ? "..." : "";
-    fprintf(file, "tutti: bad problem: ");
+    fprintf(file, "%s: bad problem: ", command);
     show(file, error->text, sizeof error->text);
     fprintf(file, "\n  %s", cut);
     show(file, text + from, SHOWN);

@@ -2,7 +2,10 @@
  *
  * Clients: how a rank joins a job and leaves it, how it waits, and memory that ranks share.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "api/api.h"
 #include "api/report.h"
@@ -78,6 +81,20 @@ static tutti_status lay_out(tutti_client *client)
     return TUTTI_OK;
 }
 
+/* Loads the wisdom. If the file that TUTTI_WISDOM names does not exist, warns of that in the first
+ * client: the user may have misspelt the name. A job that measures makes the file. */
+static void load_wisdom(struct tt_fabric *fabric)
+{
+    static atomic_flag warned = ATOMIC_FLAG_INIT;
+    const char *given = tt_setting("TUTTI_WISDOM"), *choice = tt_setting("TUTTI_CHOICE");
+    bool measures = choice && strcmp(choice, "measure") == 0;
+    bool named = given && *given && strcmp(given, "0") != 0;
+    bool missing = named && access(given, F_OK) != 0 && errno == ENOENT;
+    if (missing && !measures && !atomic_flag_test_and_set(&warned))
+        tt_warn("TUTTI_WISDOM=%s: there is no such file, so there is no wisdom", given);
+    tt_wisdom_load(fabric->size, &fabric->wisdom);
+}
+
 static tutti_status set_up(tutti_client *client)
 {
     TT_TRY(tt_fabric_init(&client->fabric, &client->seat));
@@ -92,8 +109,7 @@ static tutti_status set_up(tutti_client *client)
     tt_served_open(client->msg, &client->world->run);
     client->world->run.context = tt_msg_context(client->msg, 0);
     tt_remote_add(client->remote_teams, &client->world->run, 0);
-    if (client->fabric.me == 0 && client->fabric.size > 1)
-        tt_wisdom_load(client->fabric.size, &client->fabric.wisdom);
+    if (client->fabric.me == 0 && client->fabric.size > 1) load_wisdom(&client->fabric);
     client->fabric.measure_machine = tt_calibrate_briefly;
     client->fabric.load_rankings = tt_rankings_load;
     client->fabric.check_settings = tt_warn_check;

@@ -279,9 +279,9 @@ static void shows_the_place(void **state)
     size_t size = 0;
     assert_int_equal(tt_problem_parse("bcast/f64/8/p4/root=4", &problem, &error), TUTTI_ERR_ARG);
     FILE *out = open_memstream(&text, &size);
-    tt_problem_complain(out, "bcast/f64/8/p4/root=4", &error);
+    tt_problem_complain(out, "tutti plan", "bcast/f64/8/p4/root=4", &error);
     fclose(out);
-    assert_string_equal(text, "tutti: bad problem: root 4 of 4 ranks\n"
+    assert_string_equal(text, "tutti plan: bad problem: root 4 of 4 ranks\n"
                               "  bcast/f64/8/p4/root=4\n"
                               "                      ^\n");
     free(text);

@@ -58,6 +58,7 @@ says err '^tutti tune: TUTTI_WINDOW changes the times, and later jobs without it
 # These settings change nothing: a default, and a value that is ignored with a warning.
 expect 0 env TUTTI_WINDOW=128K TUTTI_RING=1 tutti tune barrier/p2 --time 0.001
 expect 0 env TUTTI_YIELDS=20 TUTTI_WISDOM="$work/yields" tutti tune barrier/p2 --time 0.001
+[ "$(lines err 'no such file')" -eq 0 ] || fail 'warnings of missing wisdom, which is made'
 grep -q '^barrier' yields || fail 'times are not kept in a file that is named'
 
 # A signal of the user ends the command, and not only the job that the command has started.
