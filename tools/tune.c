@@ -175,7 +175,7 @@ static bool time_once(struct tuning *t, struct tune_candidate *c)
     const double ps_of_us = 1e6;
     bench.problem.call.slice = c->slice / bench.problem.call.sz * bench.problem.call.sz;
     bench.problem.call.radix = c->radix;
-    if (!tt_bench_processes(&bench, &result)) return false;
+    if (!tt_bench_processes(NULL, &bench, &result)) return false;
     if (result.refused || c->timed == ROUNDS) return true;
     c->time_ps[c->timed++] = (int64_t)(result.median_us * ps_of_us);
     return true;
