@@ -220,7 +220,7 @@ static bool run_job(struct small_jobs *jobs, int i)
                               .batch_ns = BATCH_NS};
     struct tt_bench_result result = {0};
     int64_t ns_of_us = 1000;
-    if (!tt_bench_processes(&c, &result)) return false;
+    if (!tt_bench_processes(NULL, &c, &result)) return false;
     if (result.refused) {
         fprintf(stderr, "tutti calibrate: %s: %s\n", fits[i].problem, result.why);
         return false;

@@ -46,7 +46,7 @@ struct explanation {
     int64_t *room;
     /* path: the path of the file with the model; why: the reason why there is no model */
     char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY];
-    /* with --job: the text of the problem, with the job's number of ranks (add_ranks) */
+    /* with --job: the text of the problem, with the job's number of ranks (tt_problem_add_ranks) */
     char text[TT_PROBLEM_TEXT];
     char program[80]; /* the command line of the job's program */
     char wisdom_path[TT_FILE_PATH], wisdom_why[TT_FILE_WHY];
@@ -347,22 +347,6 @@ static bool print(const struct explanation *e)
 
 /* ---- A running job ---- */
 
-/* Writes the problem to `text`. If the problem has no number of ranks, inserts "/p" and the number
- * before the first key or the map. */
-static void add_ranks(const char *problem, int ranks, char *text, size_t n)
-{
-    const char *key = strchr(problem, '=');
-    size_t at = strcspn(problem, "@");
-    for (const char *p = problem; (p = strstr(p, "/p")) != NULL; p++) {
-        if (p[2] < '0' || p[2] > '9') continue;
-        snprintf(text, n, "%s", problem);
-        return;
-    }
-    if (key)
-        for (at = (size_t)(key - problem); at > 0 && problem[at] != '/';) at--;
-    snprintf(text, n, "%.*s/p%d%s", (int)at, problem, ranks, problem + at);
-}
-
 /* Returns the record of the oldest of those clients that all ranks of the job have joined; NULL if
  * there is none. */
 static const struct tt_common *client_of(const struct tt_job_page *page)
@@ -410,8 +394,7 @@ static void say_left_out(const struct tt_world_facts *world)
 static bool open_in(struct explanation *e, const struct tt_job_page *page)
 {
     const struct tt_common *common = client_of(page);
-    add_ranks(e->problem, page->size, e->text, sizeof e->text);
-    e->problem = e->text;
+    e->problem = tt_problem_add_ranks(e->problem, page->size, e->text);
     snprintf(e->path, sizeof e->path, "that of the job");
     snprintf(e->why, sizeof e->why, "the job found none when it started");
     if (!tt_problem_open("tutti explain", &e->c.problem, e->text) || !can_be_known(e, page, common))

@@ -52,6 +52,33 @@ bool tt_problem_open(const char *command, struct tt_problem *problem, const char
     return open_in(command, problem, text, NULL);
 }
 
+char *tt_problem_add_ranks(const char *text, int ranks, char with[TT_PROBLEM_TEXT])
+{
+    const char *key = strchr(text, '=');
+    size_t at = strcspn(text, "@");
+    for (const char *p = text; (p = strstr(p, "/p")) != NULL; p++) {
+        if (p[2] < '0' || p[2] > '9') continue;
+        snprintf(with, TT_PROBLEM_TEXT, "%s", text);
+        return with;
+    }
+    if (key)
+        for (at = (size_t)(key - text); at > 0 && text[at] != '/';) at--;
+    snprintf(with, TT_PROBLEM_TEXT, "%.*s/p%d%s", (int)at, text, ranks, text + at);
+    return with;
+}
+
+bool tt_problem_open_in_job(const char *command, struct tt_problem *problem, const char *text,
+                            int ranks, char with[TT_PROBLEM_TEXT])
+{
+    if (!tt_problem_open(command, problem, tt_problem_add_ranks(text, ranks, with))) return false;
+    if (problem->p == ranks && !problem->map[0]) return true;
+    fprintf(stderr,
+            "%s: %s: a launcher has started this command as %d rank%s: the problem may name no "
+            "other number of ranks, and no map\n",
+            command, text, ranks, ranks == 1 ? "" : "s");
+    return false;
+}
+
 const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll coll,
                                               const char *name)
 {

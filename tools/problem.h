@@ -44,6 +44,14 @@ struct tt_case {
 /* Parses `text`, and applies TUTTI_SLICE, TUTTI_RADIX and TUTTI_LANES. Returns false after printing
  * the error. */
 bool tt_problem_open(const char *command, struct tt_problem *problem, const char *text);
+/* Writes the problem to `with`. If it has no number of ranks, inserts "/p" and this number before
+ * the first key or the map. Returns `with`. */
+char *tt_problem_add_ranks(const char *text, int ranks, char with[TT_PROBLEM_TEXT]);
+/* Opens a problem that the ranks of a launcher's job run: it may leave out their number, which this
+ * function adds in `with`. Returns false after printing the error, also if the problem has another
+ * number of ranks or a map. */
+bool tt_problem_open_in_job(const char *command, struct tt_problem *problem, const char *text,
+                            int ranks, char with[TT_PROBLEM_TEXT]);
 /* Returns the algorithm of this name for the collective. If there is none, prints the names that
  * exist and returns NULL. */
 const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll coll,

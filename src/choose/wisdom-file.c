@@ -100,15 +100,17 @@ static bool passes(const char **at, char c)
 /* Parses the nodes of a problem, which must have as many ranks as the problem. */
 static bool parse_layout(const char **at, struct tt_wisdom_line *line)
 {
-    int64_t ranks = 0, n;
+    int64_t ranks = 0, n, nodes;
     if (!passes(at, '@')) return true;
     if (strncmp(*at, "nodes:", 6) != 0) return false;
     *at += 6;
     const char *each = *at;
     if (!copy_of(take(at, " "), line->layout, sizeof line->layout)) return false;
     do {
-        if (!number_of(take(&each, ", "), line->wise.p, &n) || n < 1) return false;
-        ranks += n;
+        if (!number_of(take(&each, "*, "), line->wise.p, &n) || n < 1) return false;
+        nodes = 1;
+        if (passes(&each, '*') && !number_of(take(&each, ", "), line->wise.p, &nodes)) return false;
+        ranks += n * nodes;
     } while (passes(&each, ','));
     line->wise.layout = tt_wisdom_hash(line->layout);
     return ranks == line->wise.p && n < ranks;

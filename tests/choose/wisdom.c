@@ -29,6 +29,7 @@ static const char *const lines[] = {
     "allreduce/f64/sum/1M/p4@nodes:2,2 parts slice=32K lanes=8 us=12.000 cores=2 reach=kernel "
     "date=x tutti=1 machine=m",
     "gather/u8/24/p5@nodes:2,2,1 composed us=12.000 cores=2 reach=kernel date=x tutti=1 machine=m",
+    "gather/u8/24/p96@nodes:1*96 composed us=12.000 cores=2 reach=window date=x tutti=1 machine=m",
 };
 
 static void text_and_back(void **state)
@@ -65,6 +66,9 @@ static void wrong_lines(void **state)
         "allreduce/f64/8/p2 flat",
         "bcast/u8/8/p4@nodes:2,1 flat",
         "bcast/u8/8/p4@nodes:4 flat",
+        "bcast/u8/8/p4@nodes:4*1 flat",
+        "bcast/u8/8/p4@nodes:2*0 flat",
+        "bcast/u8/8/p4@nodes:2* flat",
         "bcast/u8/8/p4@torus:2x2 flat",
         "bcast/u8/8/p2 quick",
         "bcast/u8/8/p2 flat us=x",
@@ -117,6 +121,28 @@ static const char *decided(const struct tt_wisdom *wisdom, const char *text, int
     map.wisdom = wisdom;
     assert_int_equal(tt_choose(&problem.call, &map, NULL, &a, &by), TUTTI_OK);
     return by == TT_CHOSEN_WISDOM ? a->name : "none";
+}
+
+/* Checks that a line can name many nodes with as many ranks each, and that there is no line for as
+ * many nodes if one of them has more ranks. */
+static void many_nodes(void **state)
+{
+    (void)state;
+    enum { NODES = 64, EACH = 4, P = NODES * EACH };
+    struct tt_problem problem;
+    struct tt_wise wise, line = wise_of("allreduce/f64/sum/8K/p256@nodes:4*64", "ring");
+    char layout[TT_WISDOM_LAYOUT];
+    int node[P + 1];
+    assert_int_equal(tt_problem_parse("allreduce/f64/sum/8K/p256", &problem, NULL), TUTTI_OK);
+    struct tt_map map = map_of(P, P, NULL);
+    for (int r = 0; r <= P; r++) node[r] = (int)tt_min(r / EACH, NODES - 1);
+    map.nodes = NODES;
+    map.node = node;
+    assert_true(tt_wisdom_place(&problem.call, &map, &wise, layout));
+    assert_string_equal(layout, "4*64");
+    assert_int_equal(wise.layout, line.layout);
+    map.p++; /* the last node has one rank more */
+    assert_false(tt_wisdom_place(&problem.call, &map, &wise, layout));
 }
 
 /* Checks that a line with a radix that its algorithm does not accept decides nothing. */
@@ -299,6 +325,7 @@ int main(void)
         cmocka_unit_test(parameters_are_checked),
         cmocka_unit_test(nearest_line_decides),
         cmocka_unit_test(lanes_are_those_of_the_line),
+        cmocka_unit_test(many_nodes),
         cmocka_unit_test(writers_at_once),
         cmocka_unit_test(comments_stay),
     };

@@ -147,6 +147,8 @@ export SLURM_JOB_ID
 
 start -N 1 -w h1 -n 4 "$TUTTI_BUILD/bin/hello"
 sums 4
+start -N 2 -n 6 "$TUTTI_BUILD/bin/tutti" bench --iterations 5 barrier
+[ "$(lines '^barrier/p6 ')" -eq 1 ] || fail 'not timed once'
 start -N 1 -n 1 "$TUTTI_BUILD/bin/hello"
 sums 1
 start -N 2 -n 6 "$TUTTI_BUILD/bin/hello"

@@ -265,6 +265,9 @@ for how in '' --threads; do
     says err '^tutti bench: allreduce/f64/sum/8/p3: the schedule of the plan file never.plan is refuted: deadlock'
 done
 cp flat.plan 'with,comma.plan'
+# In a job that a launcher has started, no rank waits for one that refuses the plans.
+expect 1 tutti run --on-failure=continue -n 3 tutti bench --plan never.plan
+says err 'the schedule of the plan file never.plan is refuted: deadlock'
 expect 0 tutti bench --plan with,comma.plan --iterations 20 --json -
 python3 -c 'import json; assert json.load(open("out"))[0]["algorithm"] == "mine"'
 tutti plan allgather/u8/1K/p4 --algorithm ring >ring.plan
