@@ -30,28 +30,6 @@ static bool is_known(const struct tt_call *call, const struct tt_map *map)
     return reaches && !map->net && !tt_coll_pairs(call->coll);
 }
 
-/* Equal counts for all ranks, and the displacements that belong to them. */
-struct shares {
-    int64_t count[TT_PREDICT_RANKS], displ[TT_PREDICT_RANKS];
-};
-
-/* If the collective has a count for each rank, gives the call equal counts. (In a reduce_scatter
- * they may differ by one.) */
-static void share(struct tt_call *call, struct shares *shares, int p)
-{
-    int64_t n = call->n, at = 0;
-    if (!tt_call_counts(call) || p > TT_PREDICT_RANKS) return;
-    bool whole = call->coll == TT_COLL_reduce_scatter; /* n is the sum of the counts */
-    for (int r = 0; r < p; r++) {
-        shares->displ[r] = at;
-        at += shares->count[r] = whole ? n / p + (r < n % p) : n;
-    }
-    call->out_counts = shares->count;
-    if (whole) return;
-    call->out_displs = shares->displ;
-    call->n = 0;
-}
-
 /* Returns the call that stands for all calls of the same collective with about 2^log2 bytes
  * (tt_size_class): a sum of doubles, or, in a collective without an operation, a transfer of plain
  * bytes. */
@@ -187,9 +165,9 @@ static void rank_all(const struct tt_call *call, const struct tt_map *map, const
 static const struct tt_algorithm *tabled_for(const struct tt_call *stand_in,
                                              const struct tt_map *map)
 {
-    struct shares shares;
+    struct tt_shares shares;
     struct tt_call standing = *stand_in;
-    share(&standing, &shares, map->p);
+    tt_share(&standing, &shares, map->p);
     bool known = !tt_call_counts(&standing) || standing.out_counts;
     return known ? tt_table_choose(&standing, map) : NULL;
 }
@@ -201,10 +179,10 @@ static bool rank_next(uint8_t best[TT_RANKED], int n, const struct tt_call *stan
                       const struct tt_map *map)
 {
     struct ranked r = {.n = 0};
-    struct shares shares;
+    struct tt_shares shares;
     struct tt_call standing = *stand_in;
     uint64_t before = tt_memory_lacks();
-    share(&standing, &shares, map->p);
+    tt_share(&standing, &shares, map->p);
     if (!tt_call_counts(&standing) || standing.out_counts)
         rank_all(&standing, map, best, n, 1, tabled_for(stand_in, map), &r);
     if (tt_memory_lacks() != before) return false;
