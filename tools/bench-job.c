@@ -189,11 +189,6 @@ struct bench_order {
     char algorithm[ALGORITHM]; /* "": the library chooses */
 };
 
-bool tt_bench_is_rank(void)
-{
-    return tt_setting("TUTTI_JOB") || tt_pmix_there();
-}
-
 static bool share(tutti_client *client, struct bench_order *order)
 {
     return tutti_bcast(tutti_world(client), order, sizeof *order, TUTTI_U8, 0) == TUTTI_OK ||
@@ -237,16 +232,26 @@ static int serve_job(tutti_client *client)
     }
 }
 
-int tt_bench_as_rank(int lead(struct tt_bench_job *job, void *arg), void *arg)
+/* Runs the command as a rank of the launcher's job, and returns the exit code. */
+static int take_part(tutti_client *client, int lead(struct tt_bench_job *job, void *arg), void *arg)
 {
-    tutti_client *client;
-    if (tutti_init(&client) != TUTTI_OK) {
-        (void)failed();
-        return TT_EXIT_FAILED;
-    }
     int code =
         tutti_rank(tutti_world(client)) == 0 ? lead_job(client, lead, arg) : serve_job(client);
     if (tutti_finalize(client) == TUTTI_OK || code != TT_EXIT_OK) return code;
     (void)failed();
     return TT_EXIT_FAILED;
+}
+
+bool tt_bench_as_rank(int lead(struct tt_bench_job *job, void *arg), void *arg, int *code)
+{
+    tutti_client *client;
+    *code = TT_EXIT_FAILED;
+    if (!tt_setting("TUTTI_JOB") && !tt_pmix_there()) return false;
+    if (tutti_init(&client) != TUTTI_OK) return !failed();
+    bool alone = tutti_size(tutti_world(client)) == 1;
+    if (alone)
+        (void)tutti_finalize(client);
+    else
+        *code = take_part(client, lead, arg);
+    return !alone;
 }

@@ -15,13 +15,13 @@ struct tt_bench_job {
     bool failed; /* a case has failed, and the job can run no other one */
 };
 
-/* Returns whether a launcher has started this process as a rank of a job: `tutti run`, or one with
- * PMIx. */
-bool tt_bench_is_rank(void);
-/* Joins this job. Rank 0 calls lead(job, arg), and the other ranks run the cases that rank 0 passes
- * to tt_bench_processes. Returns the exit code that `lead` has returned, on all ranks; but
- * TT_EXIT_FAILED, after printing the error, if this rank could not take part until the end. */
-int tt_bench_as_rank(int lead(struct tt_bench_job *job, void *arg), void *arg);
+/* If a launcher (`tutti run`, or one with PMIx) has started this process as one of several ranks,
+ * joins this job, sets *code to the exit code, and returns true. Rank 0 calls lead(job, arg), and
+ * the other ranks run the cases that rank 0 passes to tt_bench_processes. The exit code is the one
+ * that `lead` has returned, on all ranks; but TT_EXIT_FAILED, after printing the error, if this
+ * rank could not take part until the end. Returns false otherwise, also if the launcher has started
+ * only this process, such as the shell of an interactive session. */
+bool tt_bench_as_rank(int lead(struct tt_bench_job *job, void *arg), void *arg, int *code);
 
 /* Run one case and wait for its end. Return false after printing the error. The processes are those
  * of `job`; if it is NULL, they are started for the case. After an error in a case, `job` runs no

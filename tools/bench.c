@@ -525,8 +525,9 @@ int tt_bench_main(int argc, char **argv)
                "needs no /pRANKS, and rank 0 prints.\v" TT_PROBLEM_HELP,
     };
     struct bench_arguments arguments = {.time_ns = 300000000, .seed = 1};
+    int code;
     tt_arg_parse(&argp, argc, argv, 0, &arguments);
-    if (tt_bench_is_rank()) return tt_bench_as_rank(lead, &arguments);
+    if (tt_bench_as_rank(lead, &arguments, &code)) return code;
     if (arguments.random_ns) return bench_random(&arguments);
     if (arguments.nodes && !use_nodes(arguments.nodes)) return TT_EXIT_FAILED;
     return bench(&arguments);

@@ -516,7 +516,8 @@ int tt_tune_main(int argc, char **argv)
     if (!a.problem) return TT_EXIT_FAILED;
     tt_arg_parse(&argp, argc, argv, 0, &a);
     take_wisdom(&a);
-    int code = tt_bench_is_rank() ? tt_bench_as_rank(tune, &a) : tune(NULL, &a);
+    int code;
+    if (!tt_bench_as_rank(tune, &a, &code)) code = tune(NULL, &a);
     tt_free(a.problem);
     return code;
 }

@@ -36,11 +36,11 @@ enum { TT_WISDOM_LAYOUT = 128, TT_WISDOM_OTHERS = 512, TT_WISDOM_LINE = 1280 };
 /* ---- In a job (wisdom.c) ---- */
 
 /* Fills in those properties of a call that a line of the wisdom names: all of *wise except slice,
- * radix, lanes and algorithm; and in `layout` the numbers of ranks on the nodes, as in a problem string
- * ("4,4,1", or "4*64" for many equal nodes; "" on one node). Returns false if there can be no line
- * for the call: the call has a count for each rank, the map has a network, the ranks of a node are
- * not adjacent, or there are too many nodes that differ. A type or operation that the user has
- * defined becomes TT_WISE_NONE. */
+ * radix, lanes and algorithm; and in `layout` the numbers of ranks on the nodes, as in a problem
+ * string ("4,4,1", or "4*64" for many equal nodes; "" on one node). Returns false if there can be
+ * no line for the call: the call has a count for each rank, the map has a network, the ranks of a
+ * node are not adjacent, or there are too many nodes that differ. A type or operation that the user
+ * has defined becomes TT_WISE_NONE. */
 bool tt_wisdom_place(const struct tt_call *call, const struct tt_map *map, struct tt_wise *wise,
                      char layout[TT_WISDOM_LAYOUT]);
 /* Returns the line of the job's wisdom that decides the algorithm of the call; NULL: none does. A

@@ -150,6 +150,9 @@ TUTTI_RADIX=4 expect 0 tutti bench --threads --iterations 2 barrier/p3
 # In a job that a launcher has started, its ranks run the cases, whatever came before on the world,
 # and rank 0 alone prints. The problem gets the number of ranks of the job.
 in_job=(tutti run -n 4 tutti bench --iterations 5)
+# A launcher that has started only this process, such as the shell of an interactive session, does
+# not count.
+expect 0 tutti run -n 1 tutti bench --iterations 5 allreduce/f64/sum/8/p3
 expect 0 env TUTTI_NODES=2,2 "${in_job[@]}" --algorithm all --json rows allreduce/f64/sum/8 barrier alltoallv/u8/777/skew=zipf
 [ "$(lines out '^problem +algorithm +min us')" -eq 1 ] || fail 'not one table'
 says out '^alltoallv/u8/777/p4/skew=zipf +composed +[0-9]'
