@@ -177,11 +177,11 @@ static void end(struct peer *p, enum tt_cause cause)
     p->since_ns = tt_clock_ns();
 }
 
-static void silent(struct tt_fabric *f, struct peer *p)
+static void silent(struct tt_fabric *f, struct peer *p, int for_s)
 {
     hang_up(p);
     p->state = DONE;
-    tt_job_fail(f->job, p->rank, TT_CAUSE_SILENT, f->watch->timeout_s);
+    tt_job_fail(f->job, p->rank, TT_CAUSE_SILENT, for_s);
 }
 
 static bool in_time(const struct tt_fabric *f, const struct peer *p)
@@ -244,7 +244,7 @@ static void ask_anew(struct tt_fabric *f, struct peer *p)
     if (in_time(f, p))
         p->reply = tt_records_ask(f, p->rank, true);
     else
-        silent(f, p);
+        silent(f, p, f->watch->timeout_s);
 }
 
 /* Reads the address record when the answer has come, and begins to connect. If the answer is an
@@ -253,7 +253,7 @@ static void ask_anew(struct tt_fabric *f, struct peer *p)
 static void look_for_record(struct tt_fabric *f, struct peer *p)
 {
     if (!p->comes && is_to_come(f, p)) {
-        if (!in_time(f, p)) silent(f, p);
+        if (!in_time(f, p)) silent(f, p, f->watch->timeout_s);
         return;
     }
     if (p->comes && p->reply && !tt_reply_answered(p->reply, 0)) return;
@@ -289,7 +289,7 @@ static void look_at_connecting(struct tt_fabric *f, struct peer *p)
         if (tt_clock_ns() >= p->retry_ns) try_connecting(f, p);
         break;
     }
-    if (!in_time(f, p)) silent(f, p);
+    if (!in_time(f, p)) silent(f, p, f->watch->timeout_s);
 }
 
 static bool is_here(const struct tt_fabric *f, const struct peer *p)
@@ -330,7 +330,7 @@ static void look_at_line(struct tt_fabric *f, struct peer *p)
         end(p, TT_CAUSE_LEFT);
         return;
     case TT_LINE_RESET: doubt(f, p); return;
-    case TT_LINE_SILENT: silent(f, p); return;
+    case TT_LINE_SILENT: silent(f, p, tt_line_silent_s(p->fds[0])); return;
     }
 }
 
