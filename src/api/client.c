@@ -152,24 +152,32 @@ tutti_status tt_client_join(struct tt_seat *seat, bool owns, tutti_client **made
     return TUTTI_OK;
 }
 
-tutti_status tutti_init(tutti_client **client)
+/* Makes a client. If that succeeds, tutti_error() keeps its text, although some attempts may have
+ * failed, such as that to find a launcher. */
+static tutti_status init(const struct tt_gather *gather, tutti_client **client)
 {
     struct tt_seat seat;
-    if (!client) return tt_fail(TUTTI_ERR_ARG, "client is NULL");
-    TT_TRY(tt_boot_attach(&seat, NULL));
-    return tt_client_join(&seat, true, client);
+    char kept[TT_ERROR_TEXT];
+    tt_error_keep(kept);
+    TT_TRY(tt_boot_attach(&seat, gather));
+    TT_TRY(tt_client_join(&seat, true, client));
+    tt_error_restore(kept);
+    return TUTTI_OK;
+}
+
+tutti_status tutti_init(tutti_client **client)
+{
+    return client ? init(NULL, client) : tt_fail(TUTTI_ERR_ARG, "client is NULL");
 }
 
 tutti_status tutti_init_with(tutti_allgather_fn *allgather, void *arg, int rank, int size,
                              tutti_client **client)
 {
-    struct tt_seat seat;
     const struct tt_gather gather = {allgather, arg, rank, size};
     if (!client || !allgather)
         return tt_fail(TUTTI_ERR_ARG, "%s is NULL", client ? "allgather" : "client");
     if (size < 1) return tt_fail(TUTTI_ERR_ARG, "size is %d, not at least 1", size);
-    TT_TRY(tt_boot_attach(&seat, &gather));
-    return tt_client_join(&seat, true, client);
+    return init(&gather, client);
 }
 
 static bool in_flight(const tutti_client *client)
@@ -219,12 +227,13 @@ static tutti_status settle_all(tutti_client *client, char *text, size_t n)
 }
 
 /* Returns the error from tutti_finalize, and logs it, because few programs check what
- * tutti_finalize returns and no later call could return the error. */
-static tutti_status return_last(tutti_status status, const char *text)
+ * tutti_finalize returns and no later call could return the error. `text` is the text of the error
+ * or, if the status is OK, that of tutti_error() before the call. */
+static tutti_status return_last(tutti_status status, const char text[TT_ERROR_TEXT])
 {
-    if (status == TUTTI_OK) return TUTTI_OK;
-    tt_log_error("tutti_finalize: %s: %s", tutti_status_text(status), text);
-    return tt_fail(status, "%s", text);
+    tt_error_restore(text);
+    if (status != TUTTI_OK) tt_log_error("tutti_finalize: %s: %s", tutti_status_text(status), text);
+    return status;
 }
 
 /* Leaves the teams. A word of shared memory counts this rank's requests that are under way. After
@@ -248,9 +257,10 @@ static void keep_rankings(const struct tt_fabric *f)
 
 tutti_status tutti_finalize(tutti_client *client)
 {
-    char text[512];
+    char text[TT_ERROR_TEXT];
     if (!client) return TUTTI_OK;
     TT_TRY_HANDLE(client);
+    tt_error_keep(text);
     const struct tt_fabric *f = &client->fabric;
     tt_helpers_end(client);
     tt_wait_set_lock(&client->fabric.policy, NULL); /* no other thread uses the client any more */

@@ -72,15 +72,20 @@ __attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail_errno(tutti_sta
  * an error leaves its status here for its caller. */
 tutti_status tt_error_status(void);
 
-/* Save and restore the text of tutti_error() around calls whose errors do not concern the user,
- * such as an attempt to write a file of the cache folder. */
 /* Stores the version that the processes of a job compare, as in "0.1.0/1a2b3c4d", and returns
  * `text`. Behind the slash stands a hash of the sources of the library: other sources may use
  * another layout of shared memory, or choose other algorithms. */
 enum { TT_VERSION = 24 };
 char *tt_version(char text[TT_VERSION]);
 
+/* tutti_error() is about the last call of the user that failed. So a function that handles an error
+ * itself, and goes on, must give tutti_error() its former text back:
+ * - tt_error_undo takes back the last error of this thread. Call it right after a function failed
+ *   that called tt_fail once.
+ * - tt_error_keep and tt_error_restore save and restore the text around calls that may fail several
+ *   times, such as an attempt to write a file of the cache folder. */
 enum { TT_ERROR_TEXT = 512 };
+void tt_error_undo(void);
 void tt_error_keep(char kept[TT_ERROR_TEXT]);
 void tt_error_restore(const char kept[TT_ERROR_TEXT]);
 

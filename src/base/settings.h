@@ -96,7 +96,7 @@ enum tt_setting_costs { TT_SETTING_PLAIN, TT_SETTING_RECORDED, TT_SETTING_COSTS 
     X(FAULT, TT_TEXT, OWN, COSTS, "none", "faults to inject, for tests") \
     X(UCX, TT_TEXT, OWN, PLAIN, "libucp.so.0", "the UCX library, a name or a path") \
     X(PEER_TIMEOUT, TT_NUMBER(2, 3600), OWN, PLAIN, "10", \
-      "seconds after which a machine that does not answer counts as lost") \
+      "seconds within which a machine that does not answer counts as lost") \
     X(PMIX, TT_TEXT, OWN, PLAIN, "libpmix.so.2", \
       "the PMIx library, a name or a path; 1: the default; 0: other launchers are ignored") \
     X(DETACH, TT_NUMBER(0, 1), OWN, PLAIN, "0", "1: ranks leave PMIx in their first tutti_init") \

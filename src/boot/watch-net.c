@@ -183,9 +183,9 @@ static void probe(int fd, int timeout_s)
     set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (timeout_s - every) * 1000 - 500);
 }
 
-/* Begins to connect to a port. Returns the descriptor, or -1. The connection fails if the peer's
- * kernel has not answered keep-alive probes for timeout_s seconds; if timeout_s is 0, the kernel
- * sends no probes. */
+/* Begins to connect to a port. Returns the descriptor, or -1. The connection fails within timeout_s
+ * seconds in which the peer's kernel does not answer keep-alive probes; if timeout_s is 0, the
+ * kernel sends no probes. */
 static int connect_to(const uint8_t *address, uint16_t port, int timeout_s)
 {
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -273,6 +273,14 @@ enum tt_watch_line tt_line_look(int fd)
     if (n == 0) return TT_LINE_ENDED;
     if (n > 0 || errno == ECONNRESET || errno == EPIPE) return TT_LINE_RESET;
     return errno == EAGAIN || errno == EINTR ? TT_LINE_UP : TT_LINE_SILENT;
+}
+
+int tt_line_silent_s(int fd)
+{
+    struct tcp_info info = {0};
+    socklen_t n = sizeof info;
+    (void)getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n);
+    return (int)tt_max(1, (info.tcpi_last_ack_recv + 500) / 1000);
 }
 
 /* ---- A port that no other program gets ----

@@ -43,9 +43,9 @@ void tt_watched_port_close(struct tt_watched_port *port);
 void tt_watched_port_forget(struct tt_watched_port *port);
 
 /* Starts to connect to the port at those of the n addresses that are nearest to this host
- * (watch-net.c has the order), at all of them at the same time. timeout_s: a connection fails if
- * the other host has not answered the kernel's probes for so many seconds; 0: there are no probes.
- * Stores the descriptors in fds[], and returns their number. */
+ * (watch-net.c has the order), at all of them at the same time. timeout_s: a connection fails
+ * within so many seconds in which the other host does not answer the kernel's probes; 0: there are
+ * no probes. Stores the descriptors in fds[], and returns their number. */
 int tt_connect_begin(uint16_t port, const uint8_t (*address)[16], int n, int timeout_s,
                      int fds[TT_RECORD_ADDRESSES]);
 
@@ -62,5 +62,7 @@ enum tt_connect tt_connect_look(int *fds, int *n);
 enum tt_watch_line { TT_LINE_UP, TT_LINE_ENDED, TT_LINE_RESET, TT_LINE_SILENT };
 /* Returns the state of an established connection. */
 enum tt_watch_line tt_line_look(int fd);
+/* Returns for how many seconds the peer's host has not answered on a connection. */
+int tt_line_silent_s(int fd);
 
 #endif

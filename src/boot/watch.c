@@ -161,7 +161,7 @@ static void hang_up(struct peer *p)
 {
     for (int i = 0; i < p->n; i++) close(p->fds[i]);
     p->n = 0;
-    if (p->reply) (void)tt_reply_end(p->reply, NULL, 0, NULL);
+    tt_reply_drop(p->reply);
     p->reply = NULL;
 }
 
@@ -178,11 +178,11 @@ static void end(struct peer *p, enum tt_cause cause)
     p->since_ns = tt_clock_ns();
 }
 
-static void silent(struct tt_fabric *f, struct peer *p)
+static void silent(struct tt_fabric *f, struct peer *p, int for_s)
 {
     hang_up(p);
     p->state = DONE;
-    tt_job_fail(f->job, p->rank, TT_CAUSE_SILENT, f->watch->timeout_s);
+    tt_job_fail(f->job, p->rank, TT_CAUSE_SILENT, for_s);
 }
 
 static bool in_time(const struct tt_fabric *f, const struct peer *p)
@@ -245,7 +245,7 @@ static void ask_anew(struct tt_fabric *f, struct peer *p)
     if (in_time(f, p))
         p->reply = tt_records_ask(f, p->rank, true);
     else
-        silent(f, p);
+        silent(f, p, f->watch->timeout_s);
 }
 
 /* Reads the address record when the answer has come, and begins to connect. If the answer is an
@@ -254,7 +254,7 @@ static void ask_anew(struct tt_fabric *f, struct peer *p)
 static void look_for_record(struct tt_fabric *f, struct peer *p)
 {
     if (!p->comes && is_to_come(f, p)) {
-        if (!in_time(f, p)) silent(f, p);
+        if (!in_time(f, p)) silent(f, p, f->watch->timeout_s);
         return;
     }
     if (p->comes && p->reply && !tt_reply_answered(p->reply, 0)) return;
@@ -290,7 +290,7 @@ static void look_at_connecting(struct tt_fabric *f, struct peer *p)
         if (tt_clock_ns() >= p->retry_ns) try_connecting(f, p);
         break;
     }
-    if (!in_time(f, p)) silent(f, p);
+    if (!in_time(f, p)) silent(f, p, f->watch->timeout_s);
 }
 
 static bool is_here(const struct tt_fabric *f, const struct peer *p)
@@ -331,7 +331,7 @@ static void look_at_line(struct tt_fabric *f, struct peer *p)
         end(p, TT_CAUSE_LEFT);
         return;
     case TT_LINE_RESET: doubt(f, p); return;
-    case TT_LINE_SILENT: silent(f, p); return;
+    case TT_LINE_SILENT: silent(f, p, tt_line_silent_s(p->fds[0])); return;
     }
 }
 
@@ -406,11 +406,13 @@ static void look_at(struct tt_fabric *f, struct peer *p)
 
 /* ---- All ranks that are watched ---- */
 
-void tt_watch_look(struct tt_fabric *f)
+/* Looks at all ranks that are watched. What goes wrong in a look concerns no call of the user, so
+ * the text of tutti_error() stays as it is. */
+static void look_locked(struct tt_fabric *f)
 {
     struct tt_watch *w = f->watch;
-    if (!w || tt_clock_ns() < atomic_load_explicit(&w->look_ns, memory_order_relaxed)) return;
-    if (pthread_mutex_trylock(&w->lock) != 0) return;
+    char kept[TT_ERROR_TEXT];
+    tt_error_keep(kept);
     tt_inboxes_take(f);
     for (struct peer **at = &w->active, *p; (p = *at) != NULL;) {
         look_at(f, p);
@@ -421,6 +423,15 @@ void tt_watch_look(struct tt_fabric *f)
         if (p->lost_ns) atomic_fetch_sub(&w->lost, 1);
         *at = p->next;
     }
+    tt_error_restore(kept);
+}
+
+void tt_watch_look(struct tt_fabric *f)
+{
+    struct tt_watch *w = f->watch;
+    if (!w || tt_clock_ns() < atomic_load_explicit(&w->look_ns, memory_order_relaxed)) return;
+    if (pthread_mutex_trylock(&w->lock) != 0) return;
+    look_locked(f);
     atomic_store_explicit(&w->look_ns, tt_clock_ns() + LOOK_EVERY, memory_order_relaxed);
     pthread_mutex_unlock(&w->lock);
 }

@@ -373,11 +373,21 @@ int tt_job_first_ended(const struct tt_job_page *job)
     return first;
 }
 
+enum { WHO = 32 + TT_JOB_HOST };
+
+/* Writes "rank 3 on h2"; "rank 3" if the job is on one node. */
+static void name_rank(const struct tt_job_page *job, int rank, char who[WHO])
+{
+    const char *host = job->rank[rank].host;
+    snprintf(who, WHO, "rank %d%s%s", rank, host[0] ? " on " : "", host);
+}
+
 static char *cause_text(const struct tt_job_page *job, const struct tt_rank_status *rank_status,
                         int rank, char *buffer, size_t n)
 {
     int code = tt_rank_code(rank_status);
-    const char *host = job->rank[rank].host, *on = host[0] ? " on " : "";
+    char who[WHO];
+    name_rank(job, rank, who);
     switch (tt_rank_cause(rank_status)) {
     case TT_CAUSE_NONE: snprintf(buffer, n, "rank %d is alive", rank); break;
     case TT_CAUSE_SIGNAL:
@@ -398,13 +408,12 @@ static char *cause_text(const struct tt_job_page *job, const struct tt_rank_stat
         snprintf(buffer, n, "rank %d has %s set otherwise than another rank", rank,
                  tt_setting_must_match_name((enum tt_must_match)code));
         break;
-    case TT_CAUSE_LOST: snprintf(buffer, n, "rank %d cannot be reached", rank); break;
-    case TT_CAUSE_GONE:
-        snprintf(buffer, n, "rank %d%s%s is gone: its process ended", rank, on, host);
+    case TT_CAUSE_LOST:
+        snprintf(buffer, n, "%s cannot be reached: the connection to it is lost", who);
         break;
+    case TT_CAUSE_GONE: snprintf(buffer, n, "%s is gone: its process ended", who); break;
     case TT_CAUSE_SILENT:
-        snprintf(buffer, n, "rank %d%s%s cannot be reached: no answer for %d s", rank, on, host,
-                 code);
+        snprintf(buffer, n, "%s cannot be reached: no answer for %d s", who, code);
         break;
     case TT_CAUSE_LEFT:
         snprintf(buffer, n, "rank %d left the job while it was still needed", rank);

@@ -103,8 +103,10 @@ void tt_wired_close(struct tt_msg *msg)
 static bool arm(void *arg)
 {
     const tutti_context *c = arg;
+    tutti_status status = c->msg->ops->port_arm(c->port);
     /* if arming fails, arrivals do not wake the waiter, which then looks only from time to time */
-    return c->msg->ops->port_arm(c->port) != TUTTI_AGAIN;
+    if (status > TUTTI_AGAIN) tt_error_undo();
+    return status != TUTTI_AGAIN;
 }
 
 const struct tt_wake_descriptor *tt_msg_wake_descriptor(const tutti_context *c)
@@ -149,8 +151,9 @@ void tt_wired_publish(const tutti_context *c)
     tutti_status status = publish_here(c);
     if (status == TUTTI_OK && c->port)
         status = tt_boot_show_context(c->f, c->index, c->address, c->address_bytes);
-    if (status != TUTTI_OK && tt_log_on(TT_LOG_boot))
-        tt_log("where context %d is: %s", c->index, tutti_error());
+    if (status == TUTTI_OK) return;
+    if (tt_log_on(TT_LOG_boot)) tt_log("where context %d is: %s", c->index, tutti_error());
+    tt_error_undo();
 }
 
 /* Publishes an empty address after an error, since the other ranks wait for an address, and keeps
@@ -314,14 +317,32 @@ static void sent(struct tt_wire_op *op, tutti_status status)
     if (--entry->on_wire == 0 && entry->sent) tt_post_finish(entry->context, entry);
 }
 
+/* Handles a link that is lost. Returns PEER with a text that names the peer's rank, in place of the
+ * error of the network, which does not know the rank. */
+static tutti_status name_lost(struct tt_peer *peer)
+{
+    char text[160];
+    const struct tt_fabric *f = peer->owner->f;
+    const char *host = f->job->rank[peer->rank].host;
+    tt_error_undo();
+    lost(peer, TUTTI_ERR_PEER);
+    if (tt_common_state(f->job, f->common, peer->rank) == TT_RANK_FAILED)
+        return tt_fail(TUTTI_ERR_PEER, "%s",
+                       tt_common_cause_text(f->job, f->common, peer->rank, text, sizeof text));
+    return tt_fail(TUTTI_ERR_PEER, "the connection to rank %d%s%s is lost", peer->rank,
+                   host[0] ? " on " : "", host);
+}
+
 /* Handles an error of the link to a peer. The packets to the peer wait until this rank has found
  * out why the peer's rank cannot be reached. If that rank then counts as failed, the packets are
  * dropped. */
 static tutti_status no_link(struct tt_peer *peer, tutti_status status)
 {
     if (status != TUTTI_ERR_PEER || peer->gone) return status;
-    lost(peer, status);
-    return tt_watch_seeks(peer->owner->f) ? TUTTI_AGAIN : status;
+    status = name_lost(peer);
+    if (!tt_watch_seeks(peer->owner->f)) return status;
+    tt_error_undo();
+    return TUTTI_AGAIN;
 }
 
 static tutti_status send_over_wire(tutti_context *c, struct tt_peer *peer,
@@ -386,16 +407,17 @@ tutti_status tt_wired_move(tutti_context *c, struct tt_pending *pending, const v
                            size_t key_bytes, uint64_t there, char *here)
 {
     const struct tt_wire_ops *ops = c->msg->ops;
-    bool linked = link_up(c, pending->peer) == TUTTI_OK;
+    tutti_status status = link_up(c, pending->peer);
     struct tt_link *link = pending->peer->link;
-    if (!linked || ops->key_open(link, key, key_bytes, &pending->key) != TUTTI_OK)
-        return TUTTI_ERR_UNSUPPORTED;
+    if (status == TUTTI_OK) status = ops->key_open(link, key, key_bytes, &pending->key);
+    if (status > TUTTI_AGAIN) tt_error_undo(); /* the caller uses messages, or reports the loss */
+    if (status != TUTTI_OK) return TUTTI_ERR_UNSUPPORTED;
     size_t n = (size_t)pending->bytes;
     struct tt_wire_op *op = &pending->wire;
     op->done = moved;
-    tutti_status status = pending->kind == TT_PENDING_PUT
-                              ? ops->put(link, there, here, pending->key, n, op)
-                              : ops->get(link, here, there, pending->key, n, op);
+    status = pending->kind == TT_PENDING_PUT ? ops->put(link, there, here, pending->key, n, op)
+                                             : ops->get(link, here, there, pending->key, n, op);
+    if (tt_unlikely(status == TUTTI_ERR_PEER)) return name_lost(pending->peer);
     if (status == TUTTI_AGAIN) {
         pending->on_wire = true;
         pending->peer->wire_puts += pending->kind == TT_PENDING_PUT;

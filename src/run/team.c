@@ -557,8 +557,9 @@ static int advance_context(struct tt_team *t)
 {
     int events = 0;
     tutti_status status = tt_msg_advance(t->context, &events);
-    if (tt_likely(status == TUTTI_OK) || !t->remote || t->broken != TUTTI_OK) return events;
-    if (tt_msg_concerns_all(status)) tt_team_break(t, status);
+    if (tt_likely(status == TUTTI_OK)) return events;
+    if (t->remote && t->broken == TUTTI_OK && tt_msg_concerns_all(status)) tt_team_break(t, status);
+    tt_error_undo(); /* the call that returns the error sets the text again */
     return events;
 }
 
