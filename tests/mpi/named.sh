@@ -43,6 +43,32 @@ choice '"MPI_Iallreduce"' "$why"
 under 3 leave
 under 3 late
 
+# The report has the last name of each communicator. In Open MPI, a persistent collective is started
+# after its communicator is freed.
+for how in counted reported; do
+    "$how" "$host" 2 ./named renames
+    python3 - calls.json "$host" <<'PYTHON' || fail "names after calls, $how"
+import collections
+import json
+import sys
+
+report = json.load(open(sys.argv[1]))
+calls, starts = collections.Counter(), collections.Counter()
+for row in report["calls"]:
+    calls[row["communicator"]] += row["calls"]
+    starts[row["communicator"]] += row.get("starts", 0)
+number = {row["communicator"]: row["number"] for row in report["communicators"]}
+expected = {"kept": 8, "freed": 11, "": 2}
+named = {"kept": 1, "freed": 2, "": 1}
+if sys.argv[2] == "openmpi":
+    expected |= {"started": 1, "next": 1}
+    named |= {"started": 1, "next": 1}
+    assert starts["started"] == 3 == sum(starts.values()), starts
+assert calls == expected, calls
+assert number == named, number
+PYTHON
+done
+
 # A process that is started later has its own world. MPICH cannot start one on every machine.
 if "$(launcher "$host")" -n 2 ./named spawn >out 2>err && [ "$(cat out)" = 'done' ]; then
     under 2 spawn

@@ -350,7 +350,7 @@ static void rows(void **state)
     tt_mpi_count(TT_MPI_CALL, &shape, 15, 100, &costs);
     tt_mpi_count(TT_MPI_CALL, &shape, 9, 100, &costs);
     tt_mpi_count(TT_MPI_CALL, &shape, 16, 100, &costs);
-    struct tt_mpi_row *row = tt_mpi_rows(&n);
+    struct tt_mpi_row *row = tt_mpi_rows(&n, NULL);
     assert_non_null(row);
     assert_int_equal(n, 2);
     assert_int_equal(row[0].calls, 3);
