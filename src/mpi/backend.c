@@ -750,9 +750,11 @@ ENDS(Comm_free)
 ENDS(Comm_disconnect)
 #undef ENDS
 
-/* Gathers the rows of all ranks at rank 0, in report->row. False: there was no memory on some rank,
+/* Gathers the rows of all ranks at rank 0, in report->row. `type`: the type of a row, because all
+ * rows together may have more bytes than an int can count. False: there was no memory on some rank,
  * or the host failed. */
-static bool gather(struct tt_mpi_report *report, struct tt_mpi_row *rows, int bytes, int rank)
+static bool gather(struct tt_mpi_report *report, struct tt_mpi_row *rows, int n, int rank,
+                   MPI_Datatype type)
 {
     int ranks = report->ranks, *sizes = NULL, *offsets = NULL, all = 0;
     bool ok = true;
@@ -764,22 +766,21 @@ static bool gather(struct tt_mpi_report *report, struct tt_mpi_row *rows, int by
     int fine = ok && rows, fine_everywhere = 0;
     tt_host.Allreduce(&fine, &fine_everywhere, 1, tt_handle.integer, tt_handle.min,
                       tt_handle.world);
-    ok = fine_everywhere && tt_host.Gather(&bytes, 1, tt_handle.integer, sizes, 1,
-                                           tt_handle.integer, 0, tt_handle.world) == MPI_SUCCESS;
+    ok = fine_everywhere && tt_host.Gather(&n, 1, tt_handle.integer, sizes, 1, tt_handle.integer, 0,
+                                           tt_handle.world) == MPI_SUCCESS;
     for (int r = 0; ok && rank == 0 && r < ranks; r++) {
         offsets[r] = all;
         all += sizes[r];
     }
     if (ok && rank == 0) {
-        report->n = (size_t)all / sizeof *report->row;
-        report->row = malloc((size_t)all + 1);
+        report->n = (size_t)all;
+        report->row = malloc(((size_t)all + 1) * sizeof *report->row);
     }
     fine = ok && (rank != 0 || report->row);
     tt_host.Allreduce(&fine, &fine_everywhere, 1, tt_handle.integer, tt_handle.min,
                       tt_handle.world);
-    ok =
-        fine_everywhere && tt_host.Gatherv(rows, bytes, tt_handle.byte, report->row, sizes, offsets,
-                                           tt_handle.byte, 0, tt_handle.world) == MPI_SUCCESS;
+    ok = fine_everywhere && tt_host.Gatherv(rows, n, type, report->row, sizes, offsets, type, 0,
+                                            tt_handle.world) == MPI_SUCCESS;
     free(sizes);
     free(offsets);
     return ok;
@@ -806,7 +807,11 @@ static void report_all(void)
     tt_mpi_host_name(name, sizeof name);
     tt_host.Comm_rank(tt_handle.world, &rank);
     tt_host.Comm_size(tt_handle.world, &report.ranks);
-    bool ok = gather(&report, rows, (int)(n * sizeof *rows), rank);
+    MPI_Datatype row = tt_handle.no_type;
+    tt_host.Type_contiguous(sizeof *rows, tt_handle.byte, &row);
+    tt_host.Type_commit(&row);
+    bool ok = gather(&report, rows, (int)n, rank, row);
+    tt_host.Type_free(&row);
     if (rank == 0 && ok) tt_mpi_report(&report);
     if (rank == 0 && !ok) tt_mpi_say("the ranks could not gather their counts");
     free(report.row);

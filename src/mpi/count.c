@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base.h"
 #include "mpi/shim.h"
 
 /* ---- Maps ---- */
@@ -60,18 +61,40 @@ static uint64_t next_of(uint64_t hash)
 
 /* ---- Texts ---- */
 
-enum { TEXTS = 256 };
+/* The texts but "", whose number is 0. The number of text[i] is i + 1. */
+static struct {
+    char (*text)[TT_MPI_NAME];
+    int n, size;
+    struct tt_mpi_map of_hash; /* from a hash of a text to its index in `text` */
+} texts;
 
-static char texts[TEXTS][TT_MPI_NAME]; /* the first is "" */
-static int texts_n = 1;
+static int add_text(const char *text, uint64_t hash)
+{
+    if (texts.n == texts.size) {
+        int size = texts.size ? 2 * texts.size : 64;
+        char(*larger)[TT_MPI_NAME] = realloc(texts.text, (size_t)size * sizeof *larger);
+        if (!larger) return 0;
+        texts.text = larger;
+        texts.size = size;
+    }
+    if (!tt_mpi_map_set(&texts.of_hash, hash, texts.n)) return 0;
+    strcpy(texts.text[texts.n], text);
+    return ++texts.n;
+}
 
 int tt_mpi_text(const char *text)
 {
-    for (int i = 0; i < texts_n; i++)
-        if (strncmp(texts[i], text, TT_MPI_NAME - 1) == 0) return i;
-    if (texts_n == TEXTS) return 0;
-    strncpy(texts[texts_n], text, TT_MPI_NAME - 1);
-    return texts_n++;
+    if (!*text) return 0;
+    uint64_t hash = tt_hash(TT_HASH_BEGIN, text, strlen(text));
+    if (!hash) hash = 1;
+    for (const int64_t *at; (at = tt_mpi_map_find(&texts.of_hash, hash)); hash = next_of(hash))
+        if (strcmp(texts.text[*at], text) == 0) return (int)*at + 1;
+    return add_text(text, hash);
+}
+
+static void write_text(int number, char text[TT_MPI_NAME])
+{
+    strcpy(text, number > 0 ? texts.text[number - 1] : "");
 }
 
 /* ---- Rows ---- */
@@ -84,13 +107,13 @@ struct counted {
     struct tt_mpi_costs costs;
 };
 
-struct table {
+struct row_table {
     struct counted *row;
     int n, size;
     struct tt_mpi_map of_shape; /* from a hash of shape and magnitude to the index of the row */
 };
-static struct table live;  /* the rows of communicators that are not freed */
-static struct table freed; /* the rows of communicators that are freed, by name */
+static struct row_table live;  /* the rows of communicators that are not freed */
+static struct row_table freed; /* the rows of communicators that are freed, by name */
 
 static uint64_t hash_of(const struct tt_mpi_shape *s, int magnitude)
 {
@@ -108,7 +131,7 @@ static bool is_row(const struct counted *row, const struct tt_mpi_shape *shape, 
     return row->magnitude == magnitude && memcmp(&row->shape, shape, sizeof *shape) == 0;
 }
 
-static struct counted *add_row(struct table *t, const struct tt_mpi_shape *shape, int magnitude,
+static struct counted *add_row(struct row_table *t, const struct tt_mpi_shape *shape, int magnitude,
                                uint64_t hash)
 {
     if (t->n == t->size) {
@@ -129,7 +152,7 @@ static struct counted *add_row(struct table *t, const struct tt_mpi_shape *shape
  * memory. If two shapes have the same hash, the second one gets the next free hash. When the first
  * one is removed, the second one is no longer found, and gets another row. That does no harm, as
  * the report adds up equal rows. */
-static struct counted *row_of(struct table *t, const struct tt_mpi_shape *shape, int magnitude)
+static struct counted *row_of(struct row_table *t, const struct tt_mpi_shape *shape, int magnitude)
 {
     uint64_t hash = hash_of(shape, magnitude);
     for (const int64_t *at; (at = tt_mpi_map_find(&t->of_shape, hash)); hash = next_of(hash))
@@ -138,7 +161,7 @@ static struct counted *row_of(struct table *t, const struct tt_mpi_shape *shape,
 }
 
 /* Removes row i of a table. The last row takes its place. */
-static void remove_row(struct table *t, int i)
+static void remove_row(struct row_table *t, int i)
 {
     tt_mpi_map_remove(&t->of_shape, t->row[i].hash);
     if (i == --t->n) return;
@@ -212,9 +235,9 @@ static struct tt_mpi_row report_row(const struct counted *c)
                              .ns = c->ns,
                              .starts = c->starts,
                              .costs = c->costs};
-    memcpy(row.communicator, texts[c->shape.communicator], TT_MPI_NAME);
-    memcpy(row.type, texts[c->shape.type], TT_MPI_NAME);
-    memcpy(row.operation, texts[c->shape.operation], TT_MPI_NAME);
+    write_text(c->shape.communicator, row.communicator);
+    write_text(c->shape.type, row.type);
+    write_text(c->shape.operation, row.operation);
     return row;
 }
 

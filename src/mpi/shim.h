@@ -183,8 +183,8 @@ static inline int64_t *tt_mpi_map_find(const struct tt_mpi_map *map, uint64_t ha
 bool tt_mpi_map_set(struct tt_mpi_map *map, uint64_t handle, int64_t number);
 void tt_mpi_map_remove(struct tt_mpi_map *map, uint64_t handle);
 
-/* Returns the number that stands for a text, always the same for equal texts; 0 for "", and for
- * each new text if there are very many different ones. */
+/* Returns the number that stands for a text of less than TT_MPI_NAME bytes, always the same for
+ * equal texts; 0 for "", and for a new text if there is no memory. */
 int tt_mpi_text(const char *text);
 
 /* Calls that are equal in all these members are counted together. `communicator`, `type` and

@@ -494,6 +494,35 @@ static void renames(void)
     start_freed();
 }
 
+/* Gives names to many communicators of all ranks, and at rank 0 to as many of its own. Then uses
+ * types and operations for the first time, on a communicator that has a name and on the world. Some
+ * names are as long as the host allows, and differ at their end only. */
+static void many_names(void)
+{
+    enum { MANY = 400 };
+    MPI_Comm comm;
+    char name[MPI_MAX_OBJECT_NAME];
+    double one = 1, most;
+    long ones = 1, product;
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "%0*d", i < 3 ? MPI_MAX_OBJECT_NAME - 1 : 6, i);
+        comm = copy_of_world();
+        MPI_Comm_set_name(comm, name);
+        barriers(2, comm);
+        MPI_Comm_free(&comm);
+        if (me > 0) continue;
+        MPI_Comm_dup(MPI_COMM_SELF, &comm);
+        snprintf(name, sizeof name, "own %d", i);
+        MPI_Comm_set_name(comm, name);
+        barriers(1, comm);
+        MPI_Comm_free(&comm);
+    }
+    comm = copy_of_world();
+    MPI_Comm_set_name(comm, "last");
+    MPI_Allreduce(&one, &most, 1, MPI_DOUBLE, MPI_MAX, comm);
+    MPI_Allreduce(&ones, &product, 1, MPI_LONG, MPI_PROD, world);
+}
+
 /* A delete function of an attribute, which MPI_Finalize calls. Such a function may call MPI. */
 static int delete_it(MPI_Comm comm, int key, void *value, void *state)
 {
@@ -535,6 +564,7 @@ int main(int argc, char **argv)
     if (strcmp(part, "leave") == 0) leave();
     if (strcmp(part, "late") == 0) late();
     if (strcmp(part, "renames") == 0) renames();
+    if (strcmp(part, "many-names") == 0) many_names();
     MPI_Finalize();
     if (me == 0 && strcmp(part, "child") != 0) printf("done\n");
     return 0;

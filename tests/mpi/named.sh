@@ -69,6 +69,24 @@ assert number == named, number
 PYTHON
 done
 
+# No name is lost, however many there are, and each row counts whole calls.
+counted "$host" 2 ./named many-names
+python3 - calls.json <<'PYTHON' || fail 'many names'
+import json
+import sys
+
+report = json.load(open(sys.argv[1]))
+rows = {(row["communicator"], row["type"], row["operation"]): row["calls"] for row in report["calls"]}
+assert len(rows) == 802 == len(report["calls"]), len(report["calls"])
+assert rows["last", "MPI_DOUBLE", "MPI_MAX"] == rows["MPI_COMM_WORLD", "MPI_LONG", "MPI_PROD"] == 1, rows
+for name, _, _ in rows:
+    number = 1 if name[:3] == "own" or name in ("last", "MPI_COMM_WORLD") else 2
+    assert sum(calls for row, calls in rows.items() if row[0] == name) == number, name
+assert sum(len(name) > 60 for name, _, _ in rows) == 3, rows
+assert all(row["number"] == 1 for row in report["communicators"]), report["communicators"]
+assert len(report["communicators"]) == 802, len(report["communicators"])
+PYTHON
+
 # A process that is started later has its own world. MPICH cannot start one on every machine.
 if "$(launcher "$host")" -n 2 ./named spawn >out 2>err && [ "$(cat out)" = 'done' ]; then
     under 2 spawn
