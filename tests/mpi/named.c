@@ -523,6 +523,18 @@ static void many_names(void)
     MPI_Allreduce(&ones, &product, 1, MPI_LONG, MPI_PROD, world);
 }
 
+/* Gives a communicator the name in the file that the command line names. */
+static void name_in(const char *path)
+{
+    char name[MPI_MAX_OBJECT_NAME] = "";
+    FILE *file = fopen(path, "rb");
+    EXPECT(file && fread(name, 1, sizeof name - 1, file) > 0);
+    fclose(file);
+    MPI_Comm comm = copy_of_world();
+    MPI_Comm_set_name(comm, name);
+    barriers(1, comm);
+}
+
 /* A delete function of an attribute, which MPI_Finalize calls. Such a function may call MPI. */
 static int delete_it(MPI_Comm comm, int key, void *value, void *state)
 {
@@ -565,6 +577,7 @@ int main(int argc, char **argv)
     if (strcmp(part, "late") == 0) late();
     if (strcmp(part, "renames") == 0) renames();
     if (strcmp(part, "many-names") == 0) many_names();
+    if (strcmp(part, "name") == 0) name_in(argv[2]);
     MPI_Finalize();
     if (me == 0 && strcmp(part, "child") != 0) printf("done\n");
     return 0;

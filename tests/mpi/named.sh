@@ -87,6 +87,29 @@ assert all(row["number"] == 1 for row in report["communicators"]), report["commu
 assert len(report["communicators"]) == 802, len(report["communicators"])
 PYTHON
 
+# Names in UTF-8 are written as they are, and the bytes of others are escaped: bytes alone, forms
+# that are too long, half a pair of UTF-16, characters that are too large, control characters, and a
+# character that is not complete. The characters at the bounds of these ranges are kept.
+name='"é\\\xc2\xa0\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xf0\x90\x80\x80\xf4\x8f\xbf\xbf'
+name+='\xff\xc0\xaf\xe0\x9f\xbf\xed\xa0\x80\xf0\x8f\xbf\xbf\xf4\x90\x80\x80\xf5\x80\xc2\x85\x7f\n\xe2\x82'
+printf %b "$name" >name
+counted "$host" 1 ./named name name
+python3 - calls.json name <<'PYTHON' || fail 'a name that is not only ASCII'
+import json
+import sys
+
+wanted = open(sys.argv[2], "rb").read()
+report = json.load(open(sys.argv[1], encoding="utf-8"))
+names = {row["communicator"] for row in report["communicators"]}
+text = wanted.decode("utf-8", "surrogateescape")
+assert names == {"".join(chr(ord(c) & 0xFF) if "\udc00" <= c < "\ue000" else c for c in text)}, names
+PYTHON
+before=(tutti mpi --count)
+printf 'h\xc3\xa9' >name
+launch "$host" 1 ./named name name
+grep -qE '^MPI_Barrier +1  hé {15}-' err || fail 'the table escapes a name in UTF-8'
+before=()
+
 # A process that is started later has its own world. MPICH cannot start one on every machine.
 if "$(launcher "$host")" -n 2 ./named spawn >out 2>err && [ "$(cat out)" = 'done' ]; then
     under 2 spawn
