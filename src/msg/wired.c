@@ -182,6 +182,7 @@ static void lost(void *arg, tutti_status status)
 {
     struct tt_peer *peer = arg;
     (void)status;
+    peer->bye_by_ns = tt_clock_ns();
     tt_watch_lost(peer->owner->f, peer->rank);
 }
 
@@ -436,6 +437,10 @@ tutti_status tt_wired_move(tutti_context *c, struct tt_pending *pending, const v
  * link. */
 
 #define SETTING_UP_NS INT64_C(500000000)
+/* How long, and for how many advances at least, a context waits for BYE from a rank that has
+ * left. */
+#define BYE_NS (2 * TT_PARTING_NS)
+enum { BYE_LOOKS = 100 };
 
 /* ---- Ranks that are gone ---- */
 
@@ -463,10 +468,18 @@ static void part_from(tutti_context *c, struct tt_peer *peer)
         c->msg->ops->link_fail(peer->link);
 }
 
+/* Whether the rank has left the client. If another rank still needed it, it counts as failed, with
+ * the cause LEFT. */
+static bool has_left(const struct tt_fabric *f, int rank)
+{
+    return tt_common_state(f->job, f->common, rank) == TT_RANK_LEFT ||
+           tt_rank_cause(tt_common_rank_status(f->job, f->common, rank)) == TT_CAUSE_LEFT;
+}
+
 /* Whether the process of a rank that counts as gone may still run and answer. */
 static bool may_live(const struct tt_fabric *f, int rank)
 {
-    if (tt_common_state(f->job, f->common, rank) == TT_RANK_LEFT) return true;
+    if (has_left(f, rank)) return true;
     switch (tt_rank_cause(tt_common_rank_status(f->job, f->common, rank))) {
     case TT_CAUSE_STATUS:
     case TT_CAUSE_SETTING:
@@ -482,10 +495,36 @@ static bool may_live(const struct tt_fabric *f, int rank)
     return false;
 }
 
-bool tt_wired_may_cut(const tutti_context *c, const struct tt_peer *peer)
+/* Whether answers of a peer may still come, although its rank has left. Shared memory may report
+ * that the rank has left while the last packets of the peer are still on their way, or lie unread
+ * in this context's port.
+ *
+ * Why no answer is missed: everything that answers this context's packets comes from the peer that
+ * they were sent to. A rank that leaves sends BYE after these answers, and the packets of a link
+ * are handled in the order of sending. So when BYE was handled, the answers were handled too.
+ *
+ * Why the wait ends: BYE may never come, for example because the peer has never heard of this
+ * context, the rank has died while it was leaving, or its host is cut off. So the wait also ends
+ * when the link has failed, which ends the connection in both directions, or after BYE_NS. By then
+ * the leaving rank has stopped sending: it takes TT_PARTING_NS at most to send BYE, and as long to
+ * close the links. This thread may have slept meanwhile, and not have read the port. So in both
+ * cases BYE_LOOKS advances, each of which reads the port, come before the end of the wait. */
+static bool may_answer(const tutti_context *c, struct tt_peer *peer)
 {
-    if (!peer->link || peer->lent == 0 || !may_live(c->f, peer->rank)) return true;
-    return tt_clock_ns() >= peer->linked_ns + SETTING_UP_NS;
+    if (peer->bye || !has_left(c->f, peer->rank)) return false;
+    int64_t now = tt_clock_ns();
+    if (peer->bye_by_ns == 0) peer->bye_by_ns = now + BYE_NS;
+    if (peer->bye_looks >= BYE_LOOKS) return now < peer->bye_by_ns;
+    peer->bye_looks++;
+    return true;
+}
+
+/* Without a link, nothing was sent to the peer that it could answer. */
+bool tt_wired_may_cut(const tutti_context *c, struct tt_peer *peer)
+{
+    if (!peer->link || !may_live(c->f, peer->rank)) return true;
+    if (may_answer(c, peer)) return false;
+    return peer->lent == 0 || tt_clock_ns() >= peer->linked_ns + SETTING_UP_NS;
 }
 
 /* Ends the link to a peer that is gone: closes it if the process of the peer's rank may still run,
