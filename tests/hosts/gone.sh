@@ -25,6 +25,14 @@ all() {
     [ "$(lines "$2")" -eq "$1" ] || fail "not $1 lines are like $2"
 }
 
+# A rank dies after it has asked a rank of another host for something. That rank knows of the death
+# when it handles the request, or when it makes the context whose address was asked for.
+for request in get address; do
+    : >steps
+    job h2:1,h1:2 "$TUTTI_BUILD/tests/msg-deaths" $request "$work/steps"
+    all 2 '^rank [12]: done$'
+done
+
 # A rank reads or writes the memory of a process that has ended, before it watches that process.
 job h1:3 "$TUTTI_BUILD/tests/hosts-boot" reach 0
 all 2 '^rank [12]: PEER: rank 0 on h1 is gone: its process ended$'
