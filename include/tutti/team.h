@@ -87,7 +87,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_split_domain(tutti_team *team
  *     MISMATCH  two ranks that wait for each other passed different lists with the same tag; all
  *               ranks of these lists that make such a call return it. The old team goes on
  *               working, but this tag does not work any more on it for these ranks
- *     PEER      a rank of the list has failed or left, or this rank counts as failed
+ *     PEER      a rank of the list has failed or left, or this rank counts as failed; or a rank has
+ *               revoked `team`, before the call or during it
  *     MEMORY, LIMIT */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_of(tutti_team *team, const int *ranks, int n,
                                                       int tag, tutti_team **part);
@@ -248,11 +249,14 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_agree(tutti_team *team, int64
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_shrink(tutti_team *team, tutti_team **part);
 
 /* Breaks the team for all its members: collectives that they have in flight on it, or start later,
- * end with PEER ("rank 2 revoked the team"). tutti_team_agree, tutti_team_shrink and
- * tutti_team_failed still work. A rank calls this function if it stops taking part in the
- * collectives of a team that has no failed member, for example because of a failure in another
- * team. Otherwise the members would wait for this rank. Local, does not block; the other members
- * notice it when they next call the library. Errors: ARG, MEMORY, LIMIT. One thread per team. */
+ * end with PEER ("rank 2 revoked the team"), and so does tutti_team_of. tutti_team_agree,
+ * tutti_team_shrink and tutti_team_failed still work. A rank calls this function if it stops taking
+ * part in the collectives of a team that has no failed member, for example because of a failure in
+ * another team. Otherwise the members would wait for this rank. The call does not reach a rank that
+ * waits in tutti_init for a further client, because tutti_init belongs to no team: it returns when
+ * all ranks of the job have called it, or with PEER if one has died before. Local, does not block;
+ * the other members notice it when they next call the library. Errors: ARG, MEMORY, LIMIT. One
+ * thread per team. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_team_revoke(tutti_team *team);
 
 /* Lists the members of the team on whose failure the last successful tutti_team_agree or

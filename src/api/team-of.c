@@ -175,7 +175,7 @@ static tutti_status meet(const struct team_list *l, tutti_team *part, struct tea
 {
     const uint64_t own[TT_AGREE_OWN] = {round->word, round->id};
     struct tt_accord *a;
-    TT_TRY(tt_agree_meet(part->client->agree, &part->run, l->team->run.id, key_of(l), own,
+    TT_TRY(tt_agree_meet(part->client->agree, &part->run, &l->team->run, key_of(l), own,
                          &round->number, &a));
     tutti_status status = worst_of(part, a, round->why);
     round->id = greatest_id(a);
@@ -266,6 +266,8 @@ tutti_status tutti_team_of(tutti_team *team, const int *ranks, int n, int tag, t
     tutti_status status = make(&l, &round, part);
     if (status == TUTTI_OK) return status;
     snprintf(text, sizeof text, "%s", tutti_error()); /* tt_arena_put may set another error */
-    if (mine == TUTTI_OK) tt_arena_put(&f->arena, block);
+    /* after a revocation other members may have a team in which they access the block */
+    bool is_known = team->run.revoked_by && round.number > 0;
+    if (mine == TUTTI_OK && !is_known) tt_arena_put(&f->arena, block);
     return tt_fail(status, "%s", text);
 }

@@ -182,15 +182,18 @@ static int shared_of(const struct machines_member *m)
 }
 
 /* Waits until all ranks have come to the fence. Returns an error if a rank has died, or does not
- * come within TUTTI_BOOT_TIMEOUT. */
+ * come within TUTTI_BOOT_TIMEOUT. Only the leader of the node of a missing rank knows which rank is
+ * missing (hand_out). This function waits for a second longer than the leader, because a launcher
+ * may end the job at the first error, and the error of the leader has to be that one. */
 static tutti_status await_all(struct tt_fabric *f, struct tt_reply *reply)
 {
     char text[160];
-    int64_t until_ns = boot_deadline();
+    int64_t until_ns = boot_deadline() + SECOND;
     while (!tt_reply_answered(reply, tt_min(tt_clock_ns() + LOOK_NS, until_ns))) {
         if (tt_clock_ns() >= until_ns)
             return tt_fail(TUTTI_ERR_BOOT,
-                           "not all ranks of the job came within %d s (TUTTI_BOOT_TIMEOUT)",
+                           "not all ranks of the job came within %d s (TUTTI_BOOT_TIMEOUT); on the "
+                           "host of a missing rank, the first rank names it, or is missing itself",
                            boot_timeout());
         if (f) tt_watch_comers(f);
         int ended = f ? tt_job_first_ended(f->job) : -1;
@@ -234,32 +237,69 @@ static tutti_status bring_names(struct machines_member *m)
 struct coming {
     const struct machines_member *m;
     struct tt_job_page *job;
+    bool *came; /* by rank */
 };
 
 static void record_process(void *arg, int rank, pid_t pid)
 {
     const struct coming *c = arg;
     bool is_here = rank < c->m->size && c->m->node[rank] == c->m->node[c->m->rank];
+    if (is_here) c->came[rank] = true;
     if (is_here && pid > 0) tt_segment_set_process(&c->job->rank[rank], pid);
+}
+
+/* Returns an error that names the ranks of this node that have not come, the first ten of them. */
+static tutti_status name_missing(const struct coming *c)
+{
+    enum { MOST = 10 };
+    const struct machines_member *m = c->m;
+    int missing = 0, used = 0;
+    char list[MOST * 12] = "";
+    for (int r = 0; r < m->size; r++) {
+        if (m->node[r] != m->node[m->rank] || c->came[r]) continue;
+        if (missing++ < MOST)
+            used += snprintf(list + used, sizeof list - (size_t)used, "%s%d", used ? ", " : "", r);
+    }
+    return tt_fail(TUTTI_ERR_BOOT,
+                   "only %d of the %d ranks of this node came within %d s (TUTTI_BOOT_TIMEOUT): "
+                   "%s %s%s not called tutti_init",
+                   locals_of(m) - missing, locals_of(m), boot_timeout(),
+                   missing > 1 ? "ranks" : "rank", list,
+                   missing > MOST ? ", ... have"
+                   : missing > 1  ? " have"
+                                  : " has");
+}
+
+/* Passes the descriptors to the ranks of the node that come. If some do not, this rank takes part
+ * in no fence any more, because no fence can succeed without these ranks. */
+static tutti_status give_all(struct machines_member *m, struct tt_share *share,
+                             const struct tt_segment *segment, bool *came)
+{
+    struct coming coming = {m, tt_segment_page(segment), came};
+    int64_t until = boot_deadline();
+    const int fds[TT_SHARE_MOST] = {segment->fd, tt_inboxes_held()};
+    came[m->rank] = true;
+    for (int i = 1, n = locals_of(m); i < n; i++) {
+        if (tt_share_give(share, fds, shared_of(m), until, record_process, &coming) == TUTTI_OK)
+            continue;
+        m->agreed = true;
+        return name_missing(&coming);
+    }
+    return TUTTI_OK;
 }
 
 /* Passes the descriptors to the other ranks of the node. */
 static tutti_status hand_out(struct machines_member *m, struct tt_share *share,
                              const struct tt_segment *segment)
 {
-    struct coming coming = {m, tt_segment_page(segment)};
-    int64_t until = boot_deadline();
-    const int fds[TT_SHARE_MOST] = {segment->fd, tt_inboxes_held()};
-    TT_TRY(tt_directory()->put(TT_SCOPE_LOCAL, SOCKET_KEY, share->name, strlen(share->name)));
-    TT_TRY(bring_names(m));
-    for (int i = 1, n = locals_of(m); i < n; i++) {
-        tutti_status status =
-            tt_share_give(share, fds, shared_of(m), until, record_process, &coming);
-        if (status != TUTTI_OK)
-            return tt_fail(status, "only %d of the %d ranks of this node came within %d s", i, n,
-                           boot_timeout());
-    }
-    return TUTTI_OK;
+    bool *came = tt_calloc((size_t)m->size, sizeof *came);
+    tutti_status status =
+        came ? tt_directory()->put(TT_SCOPE_LOCAL, SOCKET_KEY, share->name, strlen(share->name))
+             : tt_fail(TUTTI_ERR_MEMORY, "no memory for %d ranks", m->size);
+    if (status == TUTTI_OK) status = bring_names(m);
+    if (status == TUTTI_OK) status = give_all(m, share, segment, came);
+    tt_free(came);
+    return status;
 }
 
 static tutti_status make(struct machines_member *m, char (*host)[TT_JOB_HOST],

@@ -372,7 +372,8 @@ void tt_peer_each(tutti_context *context, tt_peer_fn *fn);
 /* Sends a packet with `bytes` bytes of packet->data, or queues it. For DATA and PUT packets,
  * `bytes` may be more than one packet holds. If `lent`, the data must stay valid until they are
  * sent, and then `pending`, if it is not NULL, is notified (tt_pending_gone). Otherwise the call
- * copies the data. On an error nothing is sent. Errors: MEMORY, LIMIT. */
+ * copies the data. On an error nothing is sent. Errors: MEMORY, LIMIT; PEER, without a text (the
+ * peer is gone: its send queue was dropped, and a packet in it would wait for ever). */
 tutti_status tt_post_packet(tutti_context *context, struct tt_peer *peer,
                             const struct tt_packet *packet, int64_t bytes,
                             struct tt_pending *pending, bool lent);

@@ -351,6 +351,7 @@ static tutti_status send_or_queue(tutti_context *c, struct tt_peer *peer, const 
 tutti_status tt_post_packet(tutti_context *c, struct tt_peer *peer, const struct tt_packet *p,
                             int64_t bytes, struct tt_pending *pending, bool lent)
 {
+    if (tt_unlikely(peer->gone)) return TUTTI_ERR_PEER;
     struct tt_packet whole = *p;
     whole.bytes = (size_t)bytes;
     bool now = peer->transport->shares && bytes <= peer->transport->packet_most;

@@ -248,10 +248,11 @@ static bool is_address(const struct tt_packet *p)
     return p->arg[0] < TUTTI_CONTEXTS && p->bytes > 0 && p->bytes <= TT_WIRE_ADDRESS;
 }
 
-/* Answers an ADDRESS packet that asks for context `wanted`. False: the context does not exist
- * yet. */
+/* Answers an ADDRESS packet that asks for context `wanted`, unless the peer is gone. False: the
+ * context does not exist yet. */
 static bool answer_address_request(tutti_context *c, struct tt_peer *peer, uint64_t wanted)
 {
+    if (peer->gone) return true;
     if (wanted >= (uint64_t)atomic_load(&c->msg->contexts)) return false;
     const tutti_context *asked = c->msg->context[wanted];
     struct tt_packet p = {.kind = TT_PACKET_ADDRESS_IS, .arg = {wanted}, .data = asked->address};
@@ -335,13 +336,15 @@ static tutti_status name_lost(struct tt_peer *peer)
 }
 
 /* Handles an error of the link to a peer. The packets to the peer wait until this rank has found
- * out why the peer's rank cannot be reached. If that rank then counts as failed, the packets are
- * dropped. */
+ * out why the peer's rank cannot be reached. If that rank then counts as failed, or already does,
+ * the next advance gives the peer up and drops the packets. */
 static tutti_status no_link(struct tt_peer *peer, tutti_status status)
 {
+    tutti_context *c = peer->owner;
     if (status != TUTTI_ERR_PEER || peer->gone) return status;
     status = name_lost(peer);
-    if (!tt_watch_seeks(peer->owner->f)) return status;
+    tt_peer_look_for_lost(c);
+    if (!peer->going && !tt_watch_seeks(c->f)) return status;
     tt_error_undo();
     return TUTTI_AGAIN;
 }

@@ -32,7 +32,8 @@ struct meeting {
     int64_t apart_ns;
     int events;
     tutti_status status;
-    /* ---- for tt_agree_meet; otherwise entry.key is 0 ---- */
+    /* ---- for tt_agree_meet; otherwise entry.key is 0, and `old` is NULL ---- */
+    const struct tt_team *old;     /* the old team */
     uint64_t of;                   /* the old team's id | 1, as in struct tt_agree_count */
     struct tt_agree_meeting entry; /* in the list of the client's meetings */
     /* the number of this call in its messages ASK and DIFFERS (recover/message.h); 0: it has none
@@ -160,6 +161,20 @@ static void end_meeting(struct meeting *m)
     head.kind = TT_AGREE_MESSAGE_END;
     head.list = m->different;
     send_word(m, &head, -1);
+}
+
+/* Ends the meeting because a rank has revoked the old team. Passes the revocation on to the other
+ * members, which may not have received it, since a rank that dies may have sent it to some of them
+ * only. They would wait for this rank. */
+static void end_revoked(struct meeting *m)
+{
+    int by = m->old->revoked_by - 1;
+    const struct tt_agree_message_head head = {.team = m->old->id,
+                                               .kind = TT_AGREE_MESSAGE_REVOKE,
+                                               .rank = (uint16_t)m->old->me,
+                                               .list = (uint64_t)by};
+    send_word(m, &head, -1);
+    if (m->status == TUTTI_OK) m->status = tt_fail(TUTTI_ERR_PEER, "rank %d revoked the team", by);
 }
 
 static void enter(struct meeting *m)
@@ -320,6 +335,10 @@ static void go_on(struct meeting *m)
     }
     if (m->agree->lost) m->status = tt_fail(TUTTI_ERR_MEMORY, "no memory for an agreement");
     advance_context(m);
+    if (m->old && m->old->revoked_by && m->accord->level != TT_ACCORD_ENDED) {
+        end_revoked(m);
+        return;
+    }
     read_lists(m);
     if (m->different) {
         end_meeting(m);
@@ -540,14 +559,17 @@ tutti_status tt_agree(struct tt_agree *a, struct tt_team *team, enum tt_agree_wh
     return status;
 }
 
-tutti_status tt_agree_meet(struct tt_agree *a, struct tt_team *team, uint64_t of, uint64_t key,
-                           const uint64_t *own, uint32_t *number, struct tt_accord **accord)
+tutti_status tt_agree_meet(struct tt_agree *a, struct tt_team *team, const struct tt_team *old,
+                           uint64_t key, const uint64_t *own, uint32_t *number,
+                           struct tt_accord **accord)
 {
     struct meeting m = meeting_of(a, team);
-    m.of = of | 1;
+    m.old = old;
+    m.of = old->id | 1;
     m.entry.key = key | 1;
     struct tt_agree_count *count = tt_agree_count_find(a, m.entry.key);
     if (count) m.different = count->different;
+    if (old->revoked_by) end_revoked(&m);
     enter(&m);
     tutti_status status = agree(&m, TT_AGREE_MEET, 0, own, accord);
     leave(&m);

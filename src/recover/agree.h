@@ -41,9 +41,13 @@ tutti_status tt_agree(struct tt_agree *agree, struct tt_team *team, enum tt_agre
 /* Runs the agreement of ranks that meet to make a team. These ranks have nothing in common yet
  * except the list of the team's members. `team` is a team that each rank has made alone; its id is
  * computed from the list and `key`, and its blocks are not used. Each member contributes
- * own[TT_AGREE_OWN], as in a shrink. `of` is the id of the old team, with which tt_agree_forget
- * ends the memory of these calls. `key` is equal in calls that match, whatever their lists. *number
- * receives the number of this agreement among those with this id, which is equal on all members.
+ * own[TT_AGREE_OWN], as in a shrink. `old` is the old team; tt_agree_forget with its id ends the
+ * memory of these calls. `key` is equal in calls that match, whatever their lists. *number receives
+ * the number of this agreement among those with this id, which is equal on all members; 0: this
+ * rank has contributed nothing.
+ *
+ * If a rank has revoked the old team, or does so now, this rank returns PEER. Other members may
+ * return OK, and may then use what this rank has contributed.
  *
  * A member that has waited long asks the other ranks of its list whether they wait in a call with
  * the same key, but with a different list that contains this member, too. A question and its answer
@@ -52,10 +56,12 @@ tutti_status tt_agree(struct tt_agree *agree, struct tt_team *team, enum tt_agre
  * ever succeed. So both calls return MISMATCH, after they have notified all members of their lists,
  * whose calls return MISMATCH, too.
  *
- * Errors: those of tt_agree. After MISMATCH this rank does not count as failed. But all later
- * meetings of this rank with this key return MISMATCH, too, and so do those of any rank whose list
- * has this rank: the ranks may have made different numbers of such calls. */
-tutti_status tt_agree_meet(struct tt_agree *agree, struct tt_team *team, uint64_t of, uint64_t key,
-                           const uint64_t *own, uint32_t *number, struct tt_accord **accord);
+ * Errors: those of tt_agree, and PEER (`old` is revoked). After MISMATCH this rank does not count
+ * as failed. But all later meetings of this rank with this key return MISMATCH, too, and so do
+ * those of any rank whose list has this rank: the ranks may have made different numbers of such
+ * calls. */
+tutti_status tt_agree_meet(struct tt_agree *agree, struct tt_team *team, const struct tt_team *old,
+                           uint64_t key, const uint64_t *own, uint32_t *number,
+                           struct tt_accord **accord);
 
 #endif

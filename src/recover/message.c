@@ -218,7 +218,8 @@ tutti_status tt_agree_message_send(struct tt_agree *agree, const struct tt_team 
 
 static void revoked(struct tt_team *t, const struct tt_agree_message_head *head, int from)
 {
-    if (head->rank < t->map.p && t->job_rank[head->rank] == from) tt_team_revoke(t, from);
+    bool is_member = head->rank < t->map.p && t->job_rank[head->rank] == from;
+    if (is_member && head->list < (uint64_t)t->fabric->size) tt_team_revoke(t, (int)head->list);
 }
 
 static struct tt_team *find_team(const struct tt_agree *agree, uint64_t id)
@@ -242,9 +243,12 @@ void tt_agree_know(struct tt_agree *agree, struct tt_team *team)
 
 tutti_status tt_agree_revoke(struct tt_agree *agree, struct tt_team *t)
 {
-    struct tt_agree_message_head head = {
-        .team = t->id, .kind = TT_AGREE_MESSAGE_REVOKE, .rank = (uint16_t)t->me};
-    tt_team_revoke(t, t->job_rank[t->me]);
+    int by = t->job_rank[t->me];
+    struct tt_agree_message_head head = {.team = t->id,
+                                         .kind = TT_AGREE_MESSAGE_REVOKE,
+                                         .rank = (uint16_t)t->me,
+                                         .list = (uint64_t)by};
+    tt_team_revoke(t, by);
     return tt_agree_message_send(agree, t, &head, NULL, NULL, NULL);
 }
 

@@ -25,15 +25,17 @@ struct tt_agree_message_head {
     /* ASK (see below): the number of the sender's call; DIFFERS: that of the receiver's call */
     uint32_t question;
     /* ASK: the id of the team that the sender is making; DIFFERS: the number of the sender's call;
-     * END: the two ranks whose lists of members differed, as in tt_agree_count.different */
+     * END: the two ranks whose lists of members differed, as in tt_agree_count.different; REVOKE:
+     * the rank of the job that has revoked the team */
     uint64_t list;
 };
 /* Further kinds of messages, which are not part of the state machine. REVOKE: the sender has
- * revoked the team; `number` is 0. PROBE: the sender wants to find out whether the receiver still
- * exists, which the message layer reports; the receiver ignores the message. In ASK and DIFFERS,
- * `team` is the key of tt_agree_meet. ASK: the sender has waited long for the receiver. DIFFERS:
- * the sender waits for the receiver, too, but with another list of members. END: the sender ends
- * this agreement, and all later ones of this team id, with MISMATCH. */
+ * revoked the team, or has received REVOKE from another member; `number` is 0. PROBE: the sender
+ * wants to find out whether the receiver still exists, which the message layer reports; the
+ * receiver ignores the message. In ASK and DIFFERS, `team` is the key of tt_agree_meet. ASK: the
+ * sender has waited long for the receiver. DIFFERS: the sender waits for the receiver, too, but
+ * with another list of members. END: the sender ends this agreement, and all later ones of this
+ * team id, with MISMATCH. */
 enum {
     TT_AGREE_MESSAGE_REVOKE = TT_ACCORD_KINDS,
     TT_AGREE_MESSAGE_PROBE,

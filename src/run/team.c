@@ -651,6 +651,7 @@ void tt_team_give_up(struct tt_team *t, int gone)
 void tt_team_revoke(struct tt_team *t, int by)
 {
     char text[64];
+    if (!t->revoked_by) t->revoked_by = 1 + by;
     snprintf(text, sizeof text, "rank %d revoked the team", by);
     set_broken(t, TUTTI_ERR_PEER, -1, text);
 }

@@ -281,6 +281,7 @@ struct tt_team {
     uint32_t history;    /* fingerprint of all calls of this rank on the team so far */
     tutti_status broken; /* not OK: every call on this team fails with this */
     char broken_text[384];
+    int revoked_by;   /* 1 + the rank of the job that has revoked the team; 0: nobody has */
     int traced_calls; /* number of nested calls under way that tt_trace_call_begin recorded */
     bool reported;    /* some call on this team, or tutti_advance, returned the error */
     /* the team is broken, and this rank touches no block of other members any more */

@@ -25,6 +25,22 @@ all() {
     [ "$(lines "$2")" -eq "$1" ] || fail "not $1 lines are like $2"
 }
 
+# Rank 2 never joins. Rank 1, the first rank of the same host, names it, and rank 0 says where to
+# look. (They do not know their own numbers yet.)
+# shellcheck disable=SC2016
+job h2:1,h1:2 sh -c 'if [ "$PMIX_RANK" != 2 ]; then TUTTI_BOOT_TIMEOUT=3 "$1" join || true; fi' sh "$TUTTI_BUILD/tests/hosts-boot"
+within='within 3 s \(TUTTI_BOOT_TIMEOUT\)'
+all 1 "^rank [01]: attach: only 1 of the 2 ranks of this node came $within: rank 2 has not called tutti_init\$"
+all 1 "^rank 0: meet: not all ranks of the job came $within; on the host of a missing rank, the first rank names it, or is missing itself\$"
+
+# A rank dies after it has asked a rank of another host for something. That rank knows of the death
+# when it handles the request, or when it makes the context whose address was asked for.
+for request in get address; do
+    : >steps
+    job h2:1,h1:2 "$TUTTI_BUILD/tests/msg-deaths" $request "$work/steps"
+    all 2 '^rank [12]: done$'
+done
+
 # A rank reads or writes the memory of a process that has ended, before it watches that process.
 job h1:3 "$TUTTI_BUILD/tests/hosts-boot" reach 0
 all 2 '^rank [12]: PEER: rank 0 on h1 is gone: its process ended$'

@@ -9,8 +9,14 @@
  *
  *     deaths LENGTH AFTER     rank 1 kills itself when its AFTERth message arrives; most messages
  *                             are LENGTH bytes long
+ *     deaths get FILE         rank 0 kills itself after it has sent a request that rank 2 handles
+ *     deaths address FILE     when it knows of the death: for a part of rank 2's memory; for the
+ *                             address of a context that rank 2 makes later. The ranks meet in FILE,
+ *                             which has to exist and to be empty.
  */
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "lib.h"
@@ -181,9 +187,116 @@ static void live(struct rank *r)
     go_on(r);
 }
 
+/* ---- Requests of a dead rank ---- */
+
+/* ASKS dies. OWNER does not call the library between ASKS' last request and the moment at which
+ * KNOWS, on the same node, knows of the death. So OWNER, too, learns of the death before it reads
+ * the request. Its answer must not wait for ever in a send queue. KNOWS is the first rank of its
+ * node, so that the barrier waits for ASKS, and not only for OWNER. */
+enum { ASKS = 0, KNOWS = 1, OWNER = 2, BYTES = 1000, ADVANCES = 1000 };
+
+/* Steps that the ranks have reached. They are in a file, because OWNER may not call the library. */
+static struct death_steps {
+    atomic_int asks, idle, known;
+} * steps;
+static bool asks_for_address;
+
+static void wait_for(const atomic_int *step)
+{
+    while (!atomic_load(step)) usleep(1000);
+}
+
+static void get(struct rank *r, const tutti_key *key)
+{
+    must(tutti_get(r->context[0], endpoint(r, OWNER, 0), all.memory, key, 0, BYTES, ended, NULL));
+    all.under_way++;
+}
+
+/* OWNER has handled the question for the address when the message behind it is delivered. */
+static void ask_for_address(struct rank *r)
+{
+    must(tutti_message_immediate(r->context[0], endpoint(r, OWNER, 1), STREAM, NULL, 0, NULL, 0));
+    must(send_to(r, OWNER, AGAIN, 0));
+    until(r, &all.ok, 1);
+}
+
+/* The first get opens the connections; the last one is the request that OWNER reads too late. */
+static void ask_and_die(struct rank *r, const tutti_key *key)
+{
+    if (asks_for_address)
+        ask_for_address(r);
+    else {
+        get(r, key);
+        until(r, &all.ok, 1);
+    }
+    atomic_store(&steps->asks, 1);
+    wait_for(&steps->idle);
+    if (!asks_for_address) {
+        get(r, key);
+        while (tutti_drain(r->context[0]) == TUTTI_AGAIN) usleep(1000);
+    }
+    raise(SIGKILL);
+}
+
+/* Makes the context only when the connection to ASKS is closed. The world's team may report the
+ * death once. */
+static void answer_late(struct rank *r)
+{
+    tutti_context *made;
+    while (!atomic_load(&steps->asks)) advance(r);
+    atomic_store(&steps->idle, 1);
+    wait_for(&steps->known);
+    r->expected = TUTTI_ERR_PEER;
+    for (int i = 0; i < ADVANCES; i++) advance(r);
+    if (asks_for_address) must(tutti_contexts(r->client, 1, &made));
+    for (int i = 0; i < ADVANCES; i++) advance(r);
+    check(r->seen <= 1, "%d advances failed", r->seen);
+    check(tutti_drain(r->context[0]) == TUTTI_OK, "a packet to a dead rank waits");
+}
+
+static void ask(struct rank *r)
+{
+    static char region_memory[BYTES];
+    tutti_region *region;
+    tutti_key mine, keys[3];
+    must(tutti_dispatch(r->client, AGAIN, on_again, r));
+    must(tutti_region_register(r->client, region_memory, sizeof region_memory, &region));
+    must(tutti_region_key(region, &mine));
+    must(tutti_allgather(r->team, &mine, keys, sizeof mine, TUTTI_U8));
+    if (r->me == ASKS) ask_and_die(r, &keys[OWNER]);
+    if (r->me == OWNER) answer_late(r);
+    if (r->me == KNOWS) {
+        check(tutti_barrier(r->team) == TUTTI_ERR_PEER, "the death is not known");
+        atomic_store(&steps->known, 1);
+    }
+    printf("rank %d: done\n", r->me);
+}
+
+/* Only a client that is not the first of its process asks for addresses at once. */
+static void ask_in_second(struct rank *r)
+{
+    struct rank second = *r;
+    must(tutti_init(&second.client));
+    second.team = tutti_world(second.client);
+    second.context[0] = tutti_context_at(second.client, 0);
+    ask(&second);
+    must(tutti_finalize(second.client));
+}
+
+static int run_asking(char **argv)
+{
+    int file = open(argv[2], O_RDWR);
+    check(file >= 0 && ftruncate(file, sizeof *steps) == 0, "%s", argv[2]);
+    steps = mmap(NULL, sizeof *steps, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    check(steps != MAP_FAILED, "%s", argv[2]);
+    asks_for_address = strcmp(argv[1], "address") == 0;
+    return run_ranks(1, argv, 1, asks_for_address ? ask_in_second : ask);
+}
+
 int main(int argc, char **argv)
 {
     check(argc == 3, "%d arguments", argc);
+    if (strcmp(argv[1], "get") == 0 || strcmp(argv[1], "address") == 0) return run_asking(argv);
     all.length = atoll(argv[1]);
     all.after = atoi(argv[2]);
     check(all.length <= (int64_t)sizeof all.memory, "%lld", (long long)all.length);

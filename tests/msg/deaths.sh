@@ -43,4 +43,17 @@ done
 # split copy that it has claimed (src/msg/pull.h).
 export TUTTI_SPLIT_COPY=1 TUTTI_READ_COST=1
 for at in $(seq 60 9 150); do TUTTI_FAULT=kill,rank=1,after=$at survived 1000000 1000000; done
+unset TUTTI_SPLIT_COPY TUTTI_READ_COST
+
+# A rank dies after it has asked another rank for something over the network. The answer must not
+# wait for ever.
+answered_late() {
+    : >steps
+    TUTTI_WIRE=1 expect 0 tutti run -n 3 --timeout 3000 --on-failure=continue "$deaths" "$1" "$PWD/steps"
+    [ "$(lines out '^rank [12]: done$')" -eq 2 ] || fail "$1: who survived did not go on"
+}
+if [ "${1:-}" = wire ]; then
+    UCX_TLS=tcp,self answered_late get
+    [ -n "$TUTTI_TEST_BRIEF" ] || answered_late get
+fi
 nothing_left "$TUTTI_TEST"

@@ -196,6 +196,47 @@ static void hasty_rank(tutti_client *client, void *arg)
     }
 }
 
+/* Calls tutti_team_of, which must end because rank `by` has revoked the world. */
+static void of_revoked(struct story *s, tutti_team *world, const int *list, int n, int by)
+{
+    tutti_team *part = NULL;
+    char text[64];
+    snprintf(text, sizeof text, "rank %d revoked the team", by);
+    check(tutti_team_of(world, list, n, 0, &part) == TUTTI_ERR_PEER && !part, s, "team_of");
+    check(strcmp(tutti_error(), text) == 0, s, text);
+}
+
+/* Runs a rank of three, of which rank 0 revokes the world instead of making a team with the other
+ * ranks. These must not wait for it in tutti_team_of. */
+static void unmet_rank(tutti_client *client, void *arg)
+{
+    struct story *s = arg;
+    const int list[] = {2, 0, 1};
+    int64_t one = 1;
+    tutti_team *world = tutti_world(client), *rest, *part;
+    if (tutti_rank(world) == 0) check(tutti_team_revoke(world) == TUTTI_OK, s, "revoke");
+    for (int i = 0; i < 3; i++)
+        if (tutti_rank(world) != 0) of_revoked(s, world, list, 3, 0);
+    check(tutti_team_agree(world, &one, NULL) == TUTTI_OK, s, "agree");
+    check(tutti_team_shrink(world, &rest) == TUTTI_OK && tutti_size(rest) == 3, s, "shrink");
+    check(tutti_team_of(rest, list, 3, 0, &part) == TUTTI_OK, s, "a team of a team that works");
+    check(tutti_barrier(part) == TUTTI_OK, s, "barrier");
+    check(tutti_team_free(part) == TUTTI_OK && tutti_team_free(rest) == TUTTI_OK, s, "free");
+}
+
+/* Runs a rank of three, of which rank 0 has revoked the world in messages that only rank 1 got. The
+ * other ranks of the list learn it from rank 1, for which they wait. */
+static void hearsay_rank(tutti_client *client, void *arg)
+{
+    struct story *s = arg;
+    const int list[] = {2, 1};
+    int64_t one = 1;
+    tutti_team *world = tutti_world(client);
+    if (tutti_rank(world) == 1) tt_team_revoke(&world->run, 0);
+    if (tutti_rank(world) != 0) of_revoked(s, world, list, 2, 0);
+    check(tutti_team_agree(world, &one, NULL) == TUTTI_OK, s, "agree");
+}
+
 /* ---- Failures that tutti_advance reports ---- */
 
 /* Returns how many of the given number of advances of context 0 return TUTTI_ERR_PEER. All others
@@ -397,6 +438,8 @@ int main(int argc, char **argv)
         if (only == 0 || only == 7) run_all(split_rank, 7);
         if (only == 0 || only == 4) run_all(square_rank, 4);
         if (only == 0 || only == 3) run_all(hasty_rank, 3);
+        if (only == 0 || only == 3) run_all(unmet_rank, 3);
+        if (only == 0 || only == 3) run_all(hearsay_rank, 3);
         if (only == 0 || only == 3) run_all(reporting_rank, 3);
         if (only == 0 || only == 3) run_all(deserted_rank, 3);
         if (only == 0 || only == 7) run_all(peel_rank, 7);
