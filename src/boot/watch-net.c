@@ -199,8 +199,9 @@ static void set(int fd, int level, int option, int value)
 /* Makes the kernel send keep-alive probes, about a fifth of the timeout apart. If the peer does not
  * answer, the kernel ends the connection at the first probe that is due after its own time limit,
  * TCP_USER_TIMEOUT. This limit is more than one interval shorter than the timeout, so the kernel
- * ends the connection before the timeout is over. The shortest interval is a second, so with a
- * timeout of 2 s the kernel ends the connection only after 2 s, at the second probe. */
+ * ends the connection before the timeout is over, and there is time to connect again. The shortest
+ * interval is a second, so with a timeout of 2 s the kernel ends the connection only after 2 s, at
+ * the second probe. */
 static void probe(int fd, int timeout_s)
 {
     int every = (int)tt_max(1, timeout_s / 5);
@@ -233,20 +234,9 @@ static int connect_to(const uint8_t *address, uint16_t port, int timeout_s)
     return -1;
 }
 
-static bool is_under_way(const struct tt_connecting *c, int a)
+static void hang_up(struct tt_connecting *c)
 {
-    for (int i = 0; i < c->n; i++)
-        if (c->which[i] == a) return true;
-    return false;
-}
-
-static void connect_at(struct tt_connecting *c, int a, uint16_t port, const uint8_t *address,
-                       int timeout_s)
-{
-    if (is_under_way(c, a)) return;
-    c->fds[c->n] = connect_to(address, port, timeout_s);
-    c->which[c->n] = (uint8_t)a;
-    c->n += c->fds[c->n] >= 0;
+    while (c->n > 0) close(c->fds[--c->n]);
 }
 
 void tt_connect_begin(struct tt_connecting *c, uint16_t port, const uint8_t (*address)[16], int n,
@@ -254,6 +244,7 @@ void tt_connect_begin(struct tt_connecting *c, uint16_t port, const uint8_t (*ad
 {
     struct ifaddrs *mine = NULL;
     if (getifaddrs(&mine) != 0) mine = NULL;
+    hang_up(c);
     c->ambiguous = 0;
     /* neighbours come first: if several connections are up, tt_connect_look takes the first */
     for (int near = NEIGHBOUR; near <= MINE && (near < MINE || c->n == 0); near++)
@@ -261,14 +252,16 @@ void tt_connect_begin(struct tt_connecting *c, uint16_t port, const uint8_t (*ad
             if (nearness_of(address[a], mine) != (enum nearness)near) continue;
             if (elsewhere && is_loopback(address[a])) continue;
             if (elsewhere && near == MINE) c->ambiguous |= 1u << a;
-            connect_at(c, a, port, address[a], timeout_s);
+            c->fds[c->n] = connect_to(address[a], port, timeout_s);
+            c->which[c->n] = (uint8_t)a;
+            c->n += c->fds[c->n] >= 0;
         }
     if (mine) freeifaddrs(mine);
 }
 
 void tt_connect_end(struct tt_connecting *c)
 {
-    while (c->n > 0) close(c->fds[--c->n]);
+    hang_up(c);
     c->refused = 0;
 }
 
@@ -333,6 +326,14 @@ enum tt_watch_line tt_line_look(int fd)
     if (n == 0) return TT_LINE_ENDED;
     if (n > 0 || errno == ECONNRESET || errno == EPIPE) return TT_LINE_RESET;
     return errno == EAGAIN || errno == EINTR ? TT_LINE_UP : TT_LINE_SILENT;
+}
+
+int64_t tt_line_silent_ms(int fd)
+{
+    struct tcp_info info = {0};
+    socklen_t n = sizeof info;
+    (void)getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n);
+    return info.tcpi_last_ack_recv;
 }
 
 /* ---- A port that no other program gets ----

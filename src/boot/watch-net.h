@@ -63,10 +63,10 @@ struct tt_connecting {
  * loopback address. */
 bool tt_host_has_address(const uint8_t (*address)[16], int n);
 
-/* Starts to connect to the port at those of the n addresses to which no connection is being made
- * (watch-net.c says at which). elsewhere: the port is known to be in another network namespace.
- * timeout_s: a connection fails if the other host has not answered the kernel's probes for so many
- * seconds; 0: there are no probes. */
+/* Starts to connect to the port at those of the n addresses at which the other host may be reached
+ * (watch-net.c), and closes the connections that an earlier call has started. elsewhere: the port
+ * is known to be in another network namespace. timeout_s: a connection fails if the other host has
+ * not answered the kernel's probes for so many seconds; 0: there are no probes. */
 void tt_connect_begin(struct tt_connecting *c, uint16_t port, const uint8_t (*address)[16], int n,
                       bool elsewhere, int timeout_s);
 /* Closes the connections, and forgets which addresses have refused one. */
@@ -81,10 +81,12 @@ enum tt_connect { TT_CONNECT_UNDER_WAY, TT_CONNECT_UP, TT_CONNECT_REFUSED, TT_CO
 enum tt_connect tt_connect_look(struct tt_connecting *c);
 
 /* UP: the connection stands. ENDED: the peer closed it properly. RESET: the peer's process died.
- * SILENT: the peer's host has not answered the kernel's probes. */
+ * SILENT: the peer's host has not answered the kernel's probes, or cannot be reached. */
 enum tt_watch_line { TT_LINE_UP, TT_LINE_ENDED, TT_LINE_RESET, TT_LINE_SILENT };
 /* Returns the state of an established connection. */
 enum tt_watch_line tt_line_look(int fd);
+/* Returns for how many milliseconds the peer's host has not answered over a connection. */
+int64_t tt_line_silent_ms(int fd);
 
 /* Makes a socket that exists until this process ends, and by whose number other processes in this
  * network namespace notice that end (watch-net.c). Returns its descriptor; -1: there is none, and

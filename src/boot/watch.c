@@ -5,9 +5,10 @@
  *   ASKED       its address record was requested (records.h); the request is repeated as long as
  *               the answer is that there is no record
  *                                        --- none within the timeout ---------> DONE, failed
- *   CONNECTING  this rank tries to connect to it, once a second
+ *   CONNECTING  this rank tries to connect to it, twice a second
  *                                        --- neither up nor refused in time --> DONE, failed
  *   UP          a connection to it is up, or its process on this host is watched
+ *                                        --- no answer over the connection ---> CONNECTING
  *   ENDED       its connection or process ended; half a second later, if this rank still waits for
  *               it, this rank decides whether it failed or left
  *   DONE        it is not watched any more
@@ -25,7 +26,9 @@
  * A connection that was refused or reset may mean that the rank left properly just before, and what
  * it sent may still be under way. So an end alone is no failure. It is a failure if a rank still
  * waits for that rank when all data has had time to come: tt_watch was called at least UNDER_WAY
- * after the end. Silence is a failure at once.
+ * after the end. Silence is a failure at once. But the kernel gives a connection up when a few
+ * small packets in a row are lost, which does not show that the other host is silent. So this rank
+ * then connects again, until TUTTI_PEER_TIMEOUT has passed since the last answer.
  *
  * A rank closes its port in the address record (`port`) when it leaves the client, and its process
  * may make another client. So if that port refuses a connection, the process may have ended, which
@@ -36,11 +39,11 @@
  *
  * A host may have several addresses, and some of them may not answer, or may belong to a third
  * host, too. So this rank does not wait until the attempts at all addresses have ended, and not
- * every refusal counts. If a connection to the host has been up at one of its addresses before, only a
- * refusal at that address counts, and the other addresses get SURE_FOR to accept the connection
- * instead. If none has been up before, each refusal counts, but the other addresses get UNSURE_FOR.
- * If the process then turns out to live, at an address that has not refused the port of the client,
- * this rank tries that port again.
+ * every refusal counts. If a connection to the host has been up at one of its addresses before,
+ * only a refusal at that address counts, and the other addresses get SURE_FOR to accept the
+ * connection instead. If none has been up before, each refusal counts, but the other addresses get
+ * UNSURE_FOR. If the process then turns out to live, at an address that has not refused the port of
+ * the client, this rank tries that port again.
  */
 #include "boot/watch.h"
 
@@ -65,12 +68,15 @@
 
 #define MS INT64_C(1000000)
 #define LOOK_EVERY (50 * MS)
-#define RETRY_EVERY (1000 * MS)
+#define RETRY_EVERY (500 * MS)
+/* If a connection gets no answer any more, this rank tries to connect again for at least so long.
+ * It may notice the silence late, because it looks only while it waits. */
+#define AGAIN_FOR (500 * MS)
 /* When a connection of a rank has ended, data that the rank sent before arrive within this time. */
 #define UNDER_WAY (500 * MS)
 /* How long other addresses of the host get to accept a connection that one has refused (above).
  * SURE_FOR also serves if the network's link to the rank has broken, because this is another sign
- * that the process has ended. Within UNSURE_FOR, TCP tries twice to connect. */
+ * that the process has ended. Within UNSURE_FOR, this rank tries three times to connect. */
 #define SURE_FOR (300 * MS)
 #define UNSURE_FOR (1500 * MS)
 /* If the network's link to a rank has broken, but the watched connection to the rank stands, the
@@ -95,7 +101,8 @@ struct peer {
     /* this rank waits in tutti_init for the peer to come, and watches only the peer's process */
     bool comes;
     enum tt_cause cause; /* if ENDED: the cause of the end */
-    /* when the state began; if CONNECTING follows ASKED, when ASKED began */
+    /* when the state began; if CONNECTING follows ASKED, when ASKED began; if CONNECTING follows UP
+     * because there was no answer, when the last answer came (but see AGAIN_FOR) */
     int64_t since_ns;
     int64_t tried_ns;          /* if CONNECTING: when the first connection was begun */
     int64_t retry_ns;          /* if CONNECTING: when to try again */
@@ -189,7 +196,6 @@ static bool in_time(const struct tt_fabric *f, const struct peer *p)
     return tt_clock_ns() - p->since_ns < f->watch->timeout_s * 1000 * MS;
 }
 
-/* Connects at all addresses of the host, except those at which a connection is being made. */
 static void try_connecting(struct tt_fabric *f, struct peer *p)
 {
     uint16_t port = p->doubted ? p->record.process : p->record.port;
@@ -368,6 +374,17 @@ static void look_at_process(struct tt_fabric *f, struct peer *p)
     tt_job_fail(f->job, p->rank, TT_CAUSE_GONE, 0);
 }
 
+/* Connects again, because the peer's host has not answered over the connection for a while. */
+static void reconnect(struct tt_fabric *f, struct peer *p)
+{
+    int64_t most_ns = f->watch->timeout_s * 1000 * MS - AGAIN_FOR;
+    int64_t silent_ns = tt_line_silent_ms(p->line.fds[0]) * MS;
+    log_end(p, "it does not answer over the connection; connecting again");
+    hang_up(p);
+    begin_connecting(f, p);
+    p->since_ns = p->tried_ns - tt_min(silent_ns, most_ns);
+}
+
 static void look_at_line(struct tt_fabric *f, struct peer *p)
 {
     switch (tt_line_look(p->line.fds[0])) {
@@ -377,7 +394,7 @@ static void look_at_line(struct tt_fabric *f, struct peer *p)
         end(p, TT_CAUSE_LEFT);
         return;
     case TT_LINE_RESET: doubt(f, p, UINT32_MAX); return;
-    case TT_LINE_SILENT: silent(f, p); return;
+    case TT_LINE_SILENT: reconnect(f, p); return;
     }
 }
 

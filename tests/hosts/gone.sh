@@ -58,12 +58,12 @@ done
 
 # ---- Hosts with several addresses ----
 
-# watched HOSTS WHOM: starts a job in which all other ranks watch rank WHOM, and waits until it has
-# printed its line. No rank may have reported it by then, unless they cannot reach it at all.
+# watched HOSTS WHOM [ACTION]: starts a job in which all other ranks watch rank WHOM, and waits
+# until that rank has printed its line.
 watched() {
     jobs=$((jobs + 1))
     mkdir "$work/job.$jobs"
-    "$TUTTI_BUILD/tests/hosts-start" "$work/job.$jobs" 300 "$1" "$TUTTI_BUILD/tests/hosts-boot" watch "$2" >err &
+    "$TUTTI_BUILD/tests/hosts-start" "$work/job.$jobs" 300 "$1" "$TUTTI_BUILD/tests/hosts-boot" "${3-watch}" "$2" >err &
     start=$! asleep="$work/job.$jobs/out.$2"
     until [ -s "$asleep" ] || [ ! -e "/proc/$start" ]; do pause 0.05; done
     cat "$work/job.$jobs"/out.* >out
@@ -72,6 +72,16 @@ watched() {
 }
 lives() {
     [ "$(lines '^rank [0-9]: after ')" -eq 0 ] || fail 'a rank that lives was reported'
+}
+# has_broken N: waits until N ranks have broken their connections to the rank that they watch.
+has_broken() {
+    local n
+    until count_lines '^rank [0-9]: broke ' "$work/job.$jobs"/out.* && [ "$n" -ge "$1" ]; do
+        [ -e "/proc/$start" ] || fail 'the job has ended'
+        cat "$work/job.$jobs"/out.* >out
+        lives
+        pause 0.05
+    done
 }
 # reported N: waits until N ranks have reported, and then ends the job.
 reported() {
@@ -128,6 +138,21 @@ in_host h2 ip route add 10.77.0.0/24 dev eth0
 in_host h1 ip route add 10.66.0.0/24 dev eth0
 killed h1:3,h2:1 3 3
 all 3 '^rank [0-2]: after [0-9]+ ms: rank 3 on h2 is gone: its process ended$'
+
+# The watched connections break, and the ranks connect again, because the host may still answer. If
+# the host is then cut off, the refusal of the third host does not pass for the end of the process.
+watched h1:3,h2:1 3 again
+has_broken 3
+kill -9 "$pid"
+reported 3
+all 3 '^rank [0-2]: after [0-9]+ ms: rank 3 on h2 is gone: its process ended$'
+export TUTTI_PEER_TIMEOUT=10
+watched h1:3,h2:1 3 again
+has_broken 3
+cut h2
+reported 3
+all 3 '^rank [0-2]: after [0-9]+ ms: rank 3 on h2 cannot be reached: no answer for 10 s$'
+ip link set to-h2 up
 
 # ---- Hosts without a network address ----
 
