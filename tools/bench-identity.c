@@ -3,8 +3,8 @@
  * Identities between collectives: the result of a call must equal the result of other collectives.
  * Most identities are compositions: an allreduce equals a reduce and then a bcast. Some give back
  * the input: an alltoall of the output of an alltoall. The collectives with which the call is
- * compared run on the team of the case, with its slices and branchings (the keys slice and radix of
- * a problem), and with the algorithms that the library chooses for them.
+ * compared run on the team of the case, with its slices, branchings and lanes (the keys slice,
+ * radix and lanes of a problem), and with the algorithms that the library chooses for them.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,12 @@
  * Runs a case as a job. Its ranks are threads of this process, or processes that run this command
  * again as `tutti bench-rank`. A rank 0 that is a process writes the result to a memory file that
  * it inherits from this process.
+ *
+ * If a launcher has started this command as the ranks of a job, this job runs all cases. Rank 0
+ * leads: it alone reads and writes files, decides and prints. It broadcasts orders to the others.
+ * No rank waits for ever for one that cannot go on: ranks find together that a case cannot run, or
+ * that its result is wrong. A rank that fails in another way finalizes its client, and then the
+ * calls of the other ranks end with an error. Therefore the first case that fails ends the job.
  */
 #include <limits.h>
 #include <signal.h>
@@ -14,6 +20,7 @@
 #include <unistd.h>
 
 #include "bench-job.h"
+#include "boot/pmix.h"
 #include "launch.h"
 #include "run/roll.h"
 #include "choose/choose.h"
@@ -21,10 +28,18 @@
 #include "command.h"
 #include "problem.h"
 
+enum { ALGORITHM = 32 + PATH_MAX }; /* bytes of the name of an algorithm, or of @ and a path */
+
+static bool failed(void)
+{
+    fprintf(stderr, "tutti bench: %s\n", tutti_error());
+    return false;
+}
+
 bool tt_bench_begin(struct tt_bench_case *c)
 {
     struct tt_call *call = &c->problem.call;
-    static char force[64 + PATH_MAX];
+    static char force[32 + ALGORITHM];
     tt_choose_force(NULL);
     tt_lab_provide(tutti_lab_plan);
     if (c->algorithm) {
@@ -32,9 +47,7 @@ bool tt_bench_begin(struct tt_bench_case *c)
         tt_choose_force(force);
     }
     if (!tt_coll_has_op(call->coll) || call->op < TUTTI_OP_USER) return true;
-    if (tutti_op_create(tt_bench_op, call->commutes, NULL, &call->op) == TUTTI_OK) return true;
-    fprintf(stderr, "tutti bench: %s\n", tutti_error());
-    return false;
+    return tutti_op_create(tt_bench_op, call->commutes, NULL, &call->op) == TUTTI_OK || failed();
 }
 
 void tt_bench_end(const struct tt_bench_case *c)
@@ -120,7 +133,7 @@ static int make_file(void)
     return good ? fd : -1;
 }
 
-bool tt_bench_processes(const struct tt_bench_case *c, struct tt_bench_result *result)
+static bool run_started(const struct tt_bench_case *c, struct tt_bench_result *result)
 {
     int fd = make_file();
     if (fd < 0) return false;
@@ -129,25 +142,29 @@ bool tt_bench_processes(const struct tt_bench_case *c, struct tt_bench_result *r
     return good;
 }
 
+/* Runs a case as a process that is a rank. */
+static bool run_rank(tutti_client *client, struct tt_bench_case *c, struct tt_bench_result *result)
+{
+    bool good = tt_bench_begin(c) && tt_bench_rank(client, c, result);
+    tt_bench_end(c);
+    return good;
+}
+
 static bool join_and_run(struct tt_bench_case *c, int fd)
 {
     struct tt_bench_result result = {0};
     tutti_client *client;
-    if (tutti_init(&client) != TUTTI_OK) {
-        fprintf(stderr, "tutti bench: %s\n", tutti_error());
-        return false;
-    }
-    bool good = tt_bench_begin(c) && tt_bench_rank(client, c, &result);
+    if (tutti_init(&client) != TUTTI_OK) return failed();
+    bool good = run_rank(client, c, &result);
     if (good && tutti_rank(tutti_world(client)) == 0)
         good = pwrite(fd, &result, sizeof result, 0) == sizeof result;
-    tt_bench_end(c);
     return tutti_finalize(client) == TUTTI_OK && good;
 }
 
 int tt_bench_rank_main(int argc, char **argv)
 {
     struct tt_bench_case c = {0};
-    if (argc != 8 || !tt_problem_open(&c.problem, argv[1])) {
+    if (argc != 8 || !tt_problem_open("tutti bench", &c.problem, argv[1])) {
         fprintf(stderr, "tutti bench-rank: only `tutti bench` calls this\n");
         return TT_EXIT_USAGE;
     }
@@ -160,4 +177,81 @@ int tt_bench_rank_main(int argc, char **argv)
     c.beside = strstr(argv[6], "beside") != NULL;
     c.identities = strstr(argv[6], "identities") != NULL;
     return join_and_run(&c, atoi(argv[5])) ? TT_EXIT_OK : TT_EXIT_FAILED;
+}
+
+/* ---- The job of a launcher ---- */
+
+/* What rank 0 sends to the other ranks: a case to run, or that there are no more cases. */
+struct bench_order {
+    bool ends;
+    int32_t code;              /* if it ends: the exit code of all ranks */
+    struct tt_bench_case c;    /* `algorithm` is a pointer of rank 0, and means nothing elsewhere */
+    char algorithm[ALGORITHM]; /* "": the library chooses */
+};
+
+static bool share(tutti_client *client, struct bench_order *order)
+{
+    return tutti_bcast(tutti_world(client), order, sizeof *order, TUTTI_U8, 0) == TUTTI_OK ||
+           failed();
+}
+
+/* Runs the case of an order, as every rank does. */
+static bool obey(tutti_client *client, struct bench_order *order, struct tt_bench_result *result)
+{
+    order->c.algorithm = order->algorithm[0] ? order->algorithm : NULL;
+    order->c.apart = true;
+    return run_rank(client, &order->c, result);
+}
+
+bool tt_bench_processes(struct tt_bench_job *job, const struct tt_bench_case *c,
+                        struct tt_bench_result *result)
+{
+    struct bench_order order = {.c = *c};
+    if (!job) return run_started(c, result);
+    if (job->failed) return false;
+    if (c->algorithm) snprintf(order.algorithm, sizeof order.algorithm, "%s", c->algorithm);
+    job->failed = !share(job->client, &order) || !obey(job->client, &order, result);
+    return !job->failed;
+}
+
+static int lead_job(tutti_client *client, int lead(struct tt_bench_job *job, void *arg), void *arg)
+{
+    struct tt_bench_job job = {.client = client, .ranks = tutti_size(tutti_world(client))};
+    struct bench_order last = {.ends = true, .code = lead(&job, arg)};
+    return !job.failed && share(client, &last) ? last.code : TT_EXIT_FAILED;
+}
+
+static int serve_job(tutti_client *client)
+{
+    for (;;) {
+        struct bench_order order;
+        struct tt_bench_result result = {0};
+        if (!share(client, &order)) return TT_EXIT_FAILED;
+        if (order.ends) return order.code;
+        if (!obey(client, &order, &result)) return TT_EXIT_FAILED;
+    }
+}
+
+/* Runs the command as a rank of the launcher's job, and returns the exit code. */
+static int take_part(tutti_client *client, int lead(struct tt_bench_job *job, void *arg), void *arg)
+{
+    int code =
+        tutti_rank(tutti_world(client)) == 0 ? lead_job(client, lead, arg) : serve_job(client);
+    if (tutti_finalize(client) == TUTTI_OK || code != TT_EXIT_OK) return code;
+    (void)failed();
+    return TT_EXIT_FAILED;
+}
+
+bool tt_bench_as_rank(int lead(struct tt_bench_job *job, void *arg), void *arg, int *code)
+{
+    tutti_client *client;
+    *code = TT_EXIT_FAILED;
+    if (!tt_setting("TUTTI_JOB") && !tt_pmix_there()) return false;
+    if (tutti_init(&client) != TUTTI_OK) return !failed();
+    bool alone = tutti_size(tutti_world(client)) == 1;
+    if (alone)
+        (void)tutti_finalize(client);
+    else
+        *code = take_part(client, lead, arg);
+    return !alone;
 }

@@ -2,15 +2,15 @@
  *
  * Buffers that a benchmark uses in turn. A benchmark that uses one buffer again and again measures
  * the caches. Here the buffers of the ranks that share a last-level cache are together twice as
- * large as this cache, if memory allows and the job has one node.
+ * large as this cache, if memory allows.
  */
-#include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "api/api.h"
 #include "bench.h"
 
 enum { LEAST = 2, ALIGNMENT = 4096, CACHES_MOST = 8 };
@@ -83,6 +83,16 @@ static int64_t wanted_bytes(int ranks)
     return 2 * bytes / tt_max(ranks * sharing / processors, 1);
 }
 
+/* Returns how many ranks of the team are on this machine. */
+static int ranks_here(const struct tt_bench *b)
+{
+    const struct tt_map *map = &b->team->run.map;
+    int n = 0;
+    if (tt_map_one_node(map) || map->one_kernel) return b->p;
+    for (int r = 0; r < b->p; r++) n += map->node[r] == map->node[b->me];
+    return n;
+}
+
 static char *allocate(int64_t bytes)
 {
     void *memory = NULL;
@@ -91,23 +101,21 @@ static char *allocate(int64_t bytes)
     return memory;
 }
 
-bool tt_pool_open(struct tt_pool *pool, const struct tt_bench *b)
+bool tt_pool_open(struct tt_pool *pool, const struct tt_bench *b, int64_t *least)
 {
     *pool = (struct tt_pool){.in_stride = tt_round_up(b->in_bytes + TT_BENCH_CANARY, TT_LINE),
                              .out_stride = tt_round_up(b->out_bytes + TT_BENCH_CANARY, TT_LINE)};
-    int64_t one = pool->in_stride + pool->out_stride, allowed = available_bytes() / 4 / b->p;
-    if (LEAST * one <= allowed) {
-        int64_t wanted = tt_min(wanted_bytes(b->p), allowed);
+    int here = ranks_here(b);
+    int64_t one = pool->in_stride + pool->out_stride, allowed = available_bytes() / 4 / here;
+    *least = LEAST * one;
+    if (*least <= allowed) {
+        int64_t wanted = tt_min(wanted_bytes(here), allowed);
         int64_t calls = b->c->iterations > 0 ? b->c->iterations : entries_most;
         pool->n = tt_max(tt_min(tt_min(wanted / one, entries_most), calls), LEAST);
         pool->in = allocate(pool->n * pool->in_stride);
         pool->out = allocate(pool->n * pool->out_stride);
     }
     if (pool->in && pool->out) return true;
-    if (b->me == 0)
-        fprintf(stderr,
-                "tutti bench: %d ranks need %" PRId64 " bytes each, which is more than there is\n",
-                b->p, LEAST * one);
     tt_pool_close(pool);
     return false;
 }

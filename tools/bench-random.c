@@ -76,6 +76,7 @@ static void draw_call(struct tt_problem *problem, struct tt_random *random)
     if (tt_coll_has_place(c->coll)) c->in_place = below(random, 2);
     if (below(random, 3) == 0) c->slice = c->sz * (1 + below(random, 1000));
     c->radix = radices[below(random, sizeof radices / sizeof *radices)];
+    if (below(random, 3) == 0) c->lanes = 1 + below(random, TT_LANES_MOST);
     if (c->coll == TT_COLL_alltoallv && problem->p > 1 && below(random, 3) == 0)
         problem->graph = (struct tt_problem_graph){
             .kind = TT_GRAPH_random, .dims = 1, .dim = {1 + below(random, problem->p)}};

@@ -356,31 +356,59 @@ static void refuse(const struct tt_bench *b, struct tt_bench_result *result)
     result->refused = true;
 }
 
+/* Allocates the buffers. If some rank has no memory for them, all ranks refuse the case. */
+static bool find_memory(const struct tt_bench *b, struct tt_pool *pool,
+                        struct tt_bench_result *result)
+{
+    int64_t least;
+    double lacks = !tt_pool_open(pool, b, &least);
+    if (agree(b, &lacks, 1) != TUTTI_OK) return failed(b, "the buffers");
+    if (lacks > 0) {
+        snprintf(result->why, sizeof result->why,
+                 "it needs %" PRId64 " bytes on each of %d ranks, which is more than there is",
+                 least, b->p);
+        result->refused = true;
+    }
+    return true;
+}
+
+/* Finds out which algorithm runs, or that it does not apply. All ranks must find the same, but a
+ * rank may for example be unable to read a plan file that others have read: then all ranks fail. A
+ * plan file that is refused breaks the team, and so the ranks that refuse it need not agree. */
+static bool find_algorithm(const struct tt_bench *b, const struct tt_pool *pool,
+                           struct tt_bench_result *result)
+{
+    tutti_status s =
+        name_algorithm(b, pool->in, pool->out, result->algorithm, sizeof result->algorithm);
+    if (s == TUTTI_ERR_UNSUPPORTED) refuse(b, result);
+    bool said = s != TUTTI_OK && !result->refused && !failed(b, "the plan");
+    double most = s == TUTTI_OK ? 0 : result->refused ? 1 : 2, both[2] = {most, -most};
+    if (agree(b, both, 2) != TUTTI_OK) return result->refused || (!said && failed(b, "the plan"));
+    bool alike = both[0] == -both[1];
+    if (!alike && result->refused)
+        fprintf(stderr, "tutti bench: rank %d: %s\n", b->me, result->why);
+    return alike && both[0] < 2;
+}
+
 static bool run(const struct tt_bench *b, struct tt_bench_result *result)
 {
     struct timing t = {0};
-    if (!tt_pool_open(&t.pool, b)) return false;
-    tutti_status s =
-        name_algorithm(b, t.pool.in, t.pool.out, result->algorithm, sizeof result->algorithm);
-    bool good;
-    if (s == TUTTI_ERR_UNSUPPORTED) {
-        refuse(b, result);
-        good = true;
-    } else {
-        good = s == TUTTI_OK ? measure(b, &t, result) : failed(b, "the plan");
-    }
+    bool good = find_memory(b, &t.pool, result);
+    if (good && !result->refused) good = find_algorithm(b, &t.pool, result);
+    if (good && !result->refused) good = measure(b, &t, result);
     free(t.ns);
     tt_pool_close(&t.pool);
     return good;
 }
 
-/* Sets the slice, the radix and the seed of the call, and whether operands must be combined in rank
- * order, in the team's cache of plans, because the public functions have no arguments for these.
- * The cache must still be empty. */
+/* Sets the slice, the radix, the lanes and the seed of the call, and whether operands must be
+ * combined in rank order, in the team's cache of plans, because the public functions have no
+ * arguments for these. The cache must still be empty. */
 static void tune(struct tt_cache *cache, const struct tt_call *call)
 {
     cache->slice = call->slice;
     cache->radix = call->radix;
+    cache->lanes = call->lanes;
     cache->seed = call->seed;
     cache->in_order = !call->commutes;
 }
@@ -436,13 +464,21 @@ static void tear_down(struct tt_bench *b)
     free(b->room);
 }
 
+/* Makes a team like the world, without plans, for a case that must not use those of others. */
+static bool copy_world(struct tt_bench *b, tutti_team *world)
+{
+    if (tutti_team_dup(world, &b->team) != TUTTI_OK) return failed(b, "the team");
+    b->team->run.map.net = world->run.map.net; /* it has the same ranks in the same order */
+    return true;
+}
+
 /* Makes the team of the case. */
 static bool open_team(struct tt_bench *b, tutti_team *world)
 {
     b->me = tutti_rank(world);
     b->p = tutti_size(world);
     b->team = world;
-    if (!b->c->reversed && !b->c->beside) return true;
+    if (!b->c->reversed && !b->c->beside) return !b->c->apart || copy_world(b, world);
     int color = b->c->beside ? b->me % 2 : 0;
     if (tutti_team_split(world, color, b->c->reversed ? b->p - b->me : b->me, &b->team) != TUTTI_OK)
         return failed(b, "the team");
@@ -456,9 +492,11 @@ bool tt_bench_rank(tutti_client *client, const struct tt_bench_case *c,
 {
     tutti_team *world = tutti_world(client);
     struct tt_bench b = {.c = c};
+    *result = (struct tt_bench_result){0};
     if (!open_team(&b, world)) return false;
     bool good = set_up(&b, world) && run(&b, result);
     tear_down(&b);
-    if (b.team != world && tutti_team_free(b.team) != TUTTI_OK) good = failed(&b, "the team");
+    bool freed = b.team == world || tutti_team_free(b.team) == TUTTI_OK;
+    if (good && !freed) good = failed(&b, "the team");
     return good;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * `tutti bench`: runs every problem with every size and algorithm that the user asks for, one case
- * after the other.
+ * after the other. In a job that a launcher has started, this is done by rank 0.
  */
 #include "bench.h"
 
@@ -51,6 +51,8 @@ struct bench_arguments {
     int64_t random_ns, seed;
     bool threads, gaps, reversed, beside, identities;
     const char *nodes; /* the value of --nodes; NULL if the ranks are on one node */
+    /* the launcher's job whose ranks run the cases; NULL: ranks are started for each case */
+    struct tt_bench_job *job;
 };
 
 /* The results of the cases so far. */
@@ -205,11 +207,18 @@ static void take_refusal(struct bench_outcome *o, const char *problem, struct tt
         fprintf(stderr, "tutti bench: %s: %s\n", problem, r->why);
 }
 
+static bool run_job(const struct bench_arguments *a, const struct tt_bench_case *c,
+                    struct tt_bench_result *result)
+{
+    *result = (struct tt_bench_result){0};
+    return a->threads ? tt_bench_threads(c, result) : tt_bench_processes(a->job, c, result);
+}
+
 static void run_case(struct bench_outcome *o, const struct tt_problem *problem,
                      const char *algorithm)
 {
     char text[TT_PROBLEM_TEXT];
-    struct tt_bench_result result = {0};
+    struct tt_bench_result result;
     struct tt_bench_case c = {.problem = *problem,
                               .algorithm = algorithm,
                               .time_ns = o->a->time_ns,
@@ -221,7 +230,7 @@ static void run_case(struct bench_outcome *o, const struct tt_problem *problem,
                               .identities = o->a->identities};
     tt_problem_print(problem, text);
     show_progress(text, algorithm, true);
-    bool good = o->a->threads ? tt_bench_threads(&c, &result) : tt_bench_processes(&c, &result);
+    bool good = run_job(o->a, &c, &result);
     show_progress(text, algorithm, false);
     o->failed = o->failed || !good;
     if (!good) return;
@@ -267,15 +276,16 @@ static void run_sizes(struct bench_outcome *o, struct tt_problem problem)
     }
 }
 
-/* Returns which part of a problem cannot be timed on one host, as a text for an error; NULL if all
- * of it can. */
+/* Returns which part of a problem cannot be timed in jobs that this command starts, as a text for
+ * an error; NULL if all of it can. */
 static const char *unfit(const struct tt_problem *problem)
 {
     if (problem->map[0] && !tt_network_is_one(problem->map))
         return "a map of nodes: all ranks are on this machine (TUTTI_NODES=4,2 has them behave as "
                "on "
                "several)";
-    if (problem->p > TT_LAUNCH_RANKS) return "that many ranks";
+    if (problem->p > TT_LAUNCH_RANKS) return "that many ranks (4096 is the most)";
+    _Static_assert(TT_LAUNCH_RANKS == 4096, "the text above");
     return NULL;
 }
 
@@ -309,8 +319,11 @@ static bool plans_fit(const struct bench_arguments *a, const struct tt_problem *
 static bool open_problem(const struct bench_arguments *a, const char *text,
                          struct tt_problem *problem)
 {
-    if (!tt_problem_open(problem, text)) return false;
-    const char *why = unfit(problem);
+    char with[TT_PROBLEM_TEXT];
+    bool opened = a->job ? tt_problem_open_in_job("tutti bench", problem, text, a->job->ranks, with)
+                         : tt_problem_open("tutti bench", problem, text);
+    if (!opened) return false;
+    const char *why = a->job ? NULL : unfit(problem);
     if (why) fprintf(stderr, "tutti bench: %s: cannot be timed with %s\n", text, why);
     if (why || !sizes_fit(a, text, problem)) return false;
     if (a->plan) return plans_fit(a, problem);
@@ -356,6 +369,7 @@ static int run_all(const struct bench_arguments *a)
 static int bench_problems(const struct bench_arguments *a)
 {
     if (!all_fit(a)) return TT_EXIT_USAGE;
+    if (!tt_write_apart("tutti bench", a->json, a->plan)) return TT_EXIT_USAGE;
     if (a->json && !tt_write_try("tutti bench", a->json)) return TT_EXIT_FAILED;
     return run_all(a);
 }
@@ -404,13 +418,6 @@ static int bench_plan(struct bench_arguments *a)
 
 /* ---- Random problems ---- */
 
-static bool run_job(const struct bench_arguments *a, const struct tt_bench_case *c,
-                    struct tt_bench_result *result)
-{
-    *result = (struct tt_bench_result){0};
-    return a->threads ? tt_bench_threads(c, result) : tt_bench_processes(c, result);
-}
-
 /* Sets TUTTI_NODES, so that the ranks of the jobs that are started from now on behave as if they
  * were on these nodes; or, if `nodes` is NULL, unsets it. */
 static bool use_nodes(const char *nodes)
@@ -449,7 +456,8 @@ static bool run_drawn(const struct bench_arguments *a, uint64_t i)
                               .beside = drawn.beside && !nodes,
                               .identities = true};
     if (!use_nodes(nodes)) return false;
-    if (!tt_problem_open(&c.problem, tt_problem_print(&drawn.problem, text))) return false;
+    if (!tt_problem_open("tutti bench", &c.problem, tt_problem_print(&drawn.problem, text)))
+        return false;
     print_case(stdout, &c, nodes);
     bool good = run_job(a, &c, &result);
     if (good && result.refused && c.algorithm) {
@@ -474,6 +482,36 @@ static int bench_random(const struct bench_arguments *a)
     return good ? TT_EXIT_OK : TT_EXIT_FAILED;
 }
 
+/* ---- Command ---- */
+
+static int bench(struct bench_arguments *a)
+{
+    return a->plan ? bench_plan(a) : bench_problems(a);
+}
+
+/* Returns which option makes no sense in a launcher's job, and why; NULL: all make sense. */
+static const char *misplaced(const struct bench_arguments *a)
+{
+    if (a->threads) return "--threads: the ranks are the processes that the launcher has started";
+    if (a->beside) return "--beside: it starts twice the ranks, but the launcher has started them";
+    if (a->nodes) return "--nodes: set TUTTI_NODES for all ranks instead";
+    if (a->random_ns) return "--random: it also draws the number of ranks";
+    if (a->plan && (strcmp(a->plan, "-") == 0 || strchr(a->plan, ',')))
+        return "--plan: each rank opens the file, so its path must have no comma and not be -";
+    return NULL;
+}
+
+/* Runs the command as rank 0 of a launcher's job. */
+static int lead(struct tt_bench_job *job, void *arg)
+{
+    struct bench_arguments *a = arg;
+    const char *why = misplaced(a);
+    a->job = job;
+    if (!why) return bench(a);
+    fprintf(stderr, "tutti bench: not in a job that a launcher has started: %s\n", why);
+    return TT_EXIT_USAGE;
+}
+
 int tt_bench_main(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -481,13 +519,16 @@ int tt_bench_main(int argc, char **argv)
         .parser = parse,
         .args_doc = "PROBLEM...\n--plan FILE [PROBLEM...]\n--random S",
         .doc = "Starts a problem's ranks, verifies its results, and times it: batches of calls "
-               "without a "
-               "barrier, each call with other buffers, each batch by its slowest "
-               "rank.\v" TT_PROBLEM_HELP,
+               "without a barrier, each call with other buffers, each batch by its slowest rank. "
+               "If a launcher has started the command as the ranks of a job, as in mpirun -n 8 "
+               "tutti bench allreduce/f64/sum/64K, these ranks are timed: the problem "
+               "needs no /pRANKS, and rank 0 prints.\v" TT_PROBLEM_HELP,
     };
     struct bench_arguments arguments = {.time_ns = 300000000, .seed = 1};
+    int code;
     tt_arg_parse(&argp, argc, argv, 0, &arguments);
+    if (tt_bench_as_rank(lead, &arguments, &code)) return code;
     if (arguments.random_ns) return bench_random(&arguments);
     if (arguments.nodes && !use_nodes(arguments.nodes)) return TT_EXIT_FAILED;
-    return arguments.plan ? bench_plan(&arguments) : bench_problems(&arguments);
+    return bench(&arguments);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The types and functions that `tutti bench` shares with the ranks it starts. Each case (a problem
- * and an algorithm) runs as a job of its own, so that a case that fails does not stop the others.
+ * and an algorithm) runs as a job of its own, so that a case that fails does not stop the others;
+ * but if a launcher has started the command as the ranks of a job, this job runs all cases.
  */
 #ifndef TT_BENCH_H
 #define TT_BENCH_H
@@ -19,6 +20,7 @@ struct tt_bench_case {
     int64_t iterations;        /* how many calls to time, whatever time_ns is; 0: time_ns decides */
     bool gaps;     /* verify a call with a derived type, whose elements have gaps between them */
     bool reversed; /* call on a team that has the ranks in reverse order */
+    bool apart;    /* call on a team of its own, because the job runs other cases before or after */
     /* call on two teams at the same time: one has the even ranks, the other the odd ranks */
     bool beside;
     bool identities; /* verify the call also against other collectives */
@@ -43,8 +45,10 @@ bool tt_bench_begin(struct tt_bench_case *c);
 void tt_bench_end(const struct tt_bench_case *c);
 
 /* Runs one rank of a case: verifies the algorithm's result, then times it. Collective over the
- * client's job. Only the result of rank 0 is used. Returns false after printing the error; returns
- * true with result->refused if the algorithm does not apply. */
+ * client's job. Only the result of rank 0 is used. Returns true with result->refused if the
+ * algorithm does not apply, or if a rank has no memory for the buffers. Returns false after
+ * printing the error. Other ranks may then still be in the case, and wait for this rank, so it must
+ * finalize the client: their calls end with an error then. */
 bool tt_bench_rank(tutti_client *client, const struct tt_bench_case *c,
                    struct tt_bench_result *result);
 
@@ -103,9 +107,9 @@ struct tt_pool {
     char *in, *out;
 };
 
-/* Allocates the buffers of one rank. Returns false if there is not enough memory; rank 0 prints
- * this error. The caller frees the buffers with tt_pool_close. */
-bool tt_pool_open(struct tt_pool *pool, const struct tt_bench *b);
+/* Allocates the buffers of one rank. Returns false if there is not enough memory; *least is then
+ * how many bytes the rank needs. The caller frees the buffers with tt_pool_close. */
+bool tt_pool_open(struct tt_pool *pool, const struct tt_bench *b, int64_t *least);
 void tt_pool_close(struct tt_pool *pool);
 
 #endif

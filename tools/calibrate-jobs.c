@@ -220,7 +220,7 @@ static bool run_job(struct small_jobs *jobs, int i)
                               .batch_ns = BATCH_NS};
     struct tt_bench_result result = {0};
     int64_t ns_of_us = 1000;
-    if (!tt_bench_processes(&c, &result)) return false;
+    if (!tt_bench_processes(NULL, &c, &result)) return false;
     if (result.refused) {
         fprintf(stderr, "tutti calibrate: %s: %s\n", fits[i].problem, result.why);
         return false;
@@ -236,7 +236,7 @@ static bool open_jobs(struct small_jobs *jobs)
         int p = (int)tt_max(2, fits[i].on_each * jobs->cores);
         snprintf(text, sizeof text, "%s/p%d", fits[i].problem, p);
         jobs->ps[i] = INT64_MAX;
-        if (!tt_problem_open(&jobs->problem[i], text)) return false;
+        if (!tt_problem_open("tutti calibrate", &jobs->problem[i], text)) return false;
     }
     return true;
 }

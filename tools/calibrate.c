@@ -45,7 +45,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'n': a->network = true; return 0;
     case 's': a->shows = true; return 0;
-    case ARGP_KEY_ARG: argp_error(state, "there is nothing to do with '%s'", arg); return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "there is nothing to do with '%s': the command takes options only", arg);
+        return 0;
     case ARGP_KEY_END:
         if (a->shows && a->output)
             argp_error(state, "--show writes no file, so --output cannot be given, too");

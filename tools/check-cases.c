@@ -159,8 +159,8 @@ static bool needs_network(const struct tt_algorithm *algorithm)
 }
 
 static const tutti_type types[] = {TUTTI_I32, TUTTI_I8, TUTTI_C128};
-static const int32_t radices[] = {0, 3, 4, 8};
-enum { TYPES = 3, SLICES = 4, RADICES = 4, GRAPHS = 4 };
+static const int32_t radices[] = {0, 3, 4, 8}, lanes[] = {0, 2, 8};
+enum { TYPES = 3, SLICES = 4, RADICES = 4, GRAPHS = 4, LANE_COUNTS = 3 };
 
 /* Returns the number of elements for digit `which`. The number is smaller for a collective that
  * moves this many elements for each pair of ranks. */
@@ -202,6 +202,7 @@ enum digit {
     GAPS,
     RADIX,
     GRAPH,
+    LANES,
     DIGITS
 };
 
@@ -222,6 +223,7 @@ static void sizes_of(const struct tt_algorithm *algorithm, int p, uint64_t size[
     size[GAPS] = v ? 2 : 1;
     size[RADIX] = RADICES;
     size[GRAPH] = coll == TT_COLL_alltoallv ? GRAPHS : 1;
+    size[LANES] = coll == TT_COLL_reduce || coll == TT_COLL_allreduce ? LANE_COUNTS : 1;
 }
 
 static uint64_t product(const uint64_t size[DIGITS])
@@ -285,7 +287,8 @@ static struct tt_problem problem_of(enum tt_coll coll, int p, const int digit[DI
                              .in_place = digit[PLACE] == 1,
                              .root = root_at(p, digit[ROOT]),
                              .sz = (int64_t)tutti_type_size(types[digit[TYPE]]),
-                             .radix = radices[digit[RADIX]]};
+                             .radix = radices[digit[RADIX]],
+                             .lanes = lanes[digit[LANES]]};
     problem.graph = graph_of(p, digit[GRAPH]);
     call->slice = digit[SLICE] * call->sz;
     if (coll == TT_COLL_barrier) return problem;

@@ -4,10 +4,10 @@
  *
  * The cases are the product of node maps (or of networks, complete and with holes, for an algorithm
  * that needs one), window sizes, ways in which ranks may read each other's memory, counts, slices
- * of a few elements, types, roots, in place or not, operands combined in rank order or not, and for
- * the v-collectives skews and gaps. Case i is a function of (algorithm, p, i) alone. Cases with
- * consecutive numbers differ in most parameters, so that the first few hundred are a fair sample of
- * a product that is too large to be proven completely.
+ * of a few elements, numbers of lanes, types, roots, in place or not, operands combined in rank
+ * order or not, and for the v-collectives skews and gaps. Case i is a function of (algorithm, p, i)
+ * alone. Cases with consecutive numbers differ in most parameters, so that the first few hundred
+ * are a fair sample of a product that is too large to be proven completely.
  */
 #ifndef TT_CHECK_CASES_H
 #define TT_CHECK_CASES_H
@@ -18,6 +18,8 @@
 
 struct tt_check_case {
     const struct tt_algorithm *algorithm;
+    /* the plan file from which the plans of the algorithm come; NULL: it is no plan file */
+    const struct tt_plan_file *file;
     struct tt_problem problem;
     int64_t win_bytes;
     bool direct, mapped;

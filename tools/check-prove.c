@@ -149,7 +149,7 @@ static bool build(struct tt_checker *checker, struct ranks *ranks, const struct 
         ranks->plans[r] =
             tt_algorithm_plan_with(checker->builder, c->algorithm, &ranks->calls[r], map, r);
         if (!ranks->plans[r]) return false;
-        const char *invalid = tt_plan_invalid(ranks->plans[r]);
+        const char *invalid = tt_plan_invalid(ranks->plans[r], NULL);
         if (invalid) {
             (void)tt_fail(TUTTI_ERR_ARG, "rank %d's plan is malformed: %s", r, invalid);
             return false;
@@ -187,7 +187,8 @@ enum tt_check_result tt_check_prove(struct tt_checker *checker, const struct tt_
                                          .executions = times,
                                          .in_flight = in_flight,
                                          .execution = executions,
-                                         .map = &map},
+                                         .map = &map,
+                                         .file = c->file},
                  proof);
 }
 

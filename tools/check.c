@@ -95,7 +95,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_CASES: a->cases = tt_arg_number(state, "--cases", arg, 1, INT32_MAX); return 0;
     case OPTION_THREADS: a->threads = (int)tt_arg_number(state, "--threads", arg, 1, 64); return 0;
     case ARGP_KEY_ARG:
-        if (a->what) argp_error(state, "only one problem at a time");
+        if (a->what) argp_error(state, "'%s': only one problem at a time", arg);
         a->what = arg;
         return 0;
     case ARGP_KEY_END:
@@ -176,11 +176,13 @@ static int check_problem(const struct check_arguments *a, struct tt_plan_row *ro
                               .mapped = !a->indirect && !a->unmapped,
                               .gaps = a->gaps,
                               .scattered = a->scattered};
-    if (!tt_problem_open(&c.problem, a->what) || !machine_fits(a, &c.problem)) return TT_EXIT_USAGE;
+    if (!tt_problem_open("tutti check", &c.problem, a->what) || !machine_fits(a, &c.problem))
+        return TT_EXIT_USAGE;
     if (a->algorithm && !tt_algorithm_named("tutti check", c.problem.call.coll, a->algorithm))
         return TT_EXIT_USAGE;
     if (row && !tt_plan_row_make(row, "tutti check", &c.problem)) return TT_EXIT_USAGE;
     if (row) c.algorithm = &row->row;
+    if (row) c.file = &row->file;
     return check_case(a, &c);
 }
 
@@ -235,7 +237,8 @@ static int check_all(const struct check_arguments *a, int coll)
                                .progress = isatty(STDERR_FILENO)};
     if (job.n == 0) {
         if (coll < 0)
-            fprintf(stderr, "tutti check: there is no algorithm '%s'\n", a->algorithm);
+            fprintf(stderr, "tutti check: there is no algorithm '%s'; `tutti list` lists them\n",
+                    a->algorithm);
         else /* prints an error with the names that exist */
             tt_algorithm_named("tutti check", (enum tt_coll)coll, a->algorithm);
         return TT_EXIT_USAGE;

@@ -12,6 +12,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "choose/plan-file.h"
 #include "choose/predict.h"
 #include "command.h"
 #include "draw.h"
@@ -61,6 +62,27 @@ static bool call_of(const struct draw_costs *d, int i, struct tt_call *call)
     return true;
 }
 
+/* Returns the predicted time of the plan file that TUTTI_ALGORITHM names; 0 if its plans do not fit
+ * this call or are not proven for it, so that a program would not run them, or if there is no
+ * prediction. */
+static int64_t predict_file(const struct draw_costs *d, const struct tt_call *call)
+{
+    struct tt_lab_answer answer;
+    struct tt_prediction prediction = {.time_ps = 0};
+    struct tt_algorithm row = d->c.row.row;
+    int p = d->c.problem.p;
+    if (tt_plan_from_file(d->c.row.file.name, call, &d->c.map, 0, &answer) != TUTTI_OK) return 0;
+    tt_plan_free(answer.plan);
+    struct tt_plan **plans = tt_calloc((size_t)p, sizeof *plans);
+    if (plans && tt_plan_file_plans(&d->c.row.file, call, p, plans)) {
+        row.plans = (const struct tt_plan *const *)plans;
+        if (tt_predict(&row, call, &d->c.map, &prediction) != TUTTI_OK) prediction.time_ps = 0;
+        for (int r = 0; r < p; r++) tt_plan_free(plans[r]);
+    }
+    tt_free(plans);
+    return prediction.time_ps;
+}
+
 static void predict_size(struct draw_costs *d, int i)
 {
     struct tt_call call;
@@ -69,10 +91,14 @@ static void predict_size(struct draw_costs *d, int i)
     for (int k = 0; k < d->curves; k++) {
         struct curve *c = &d->curve[k];
         if (c->algorithm->refuse(&call, &d->c.map)) continue;
-        if (tt_predict(c->algorithm, &call, &d->c.map, &p) == TUTTI_OK)
+        if (c->algorithm->plans)
+            c->predicted_ps[i] = predict_file(d, &call);
+        else if (tt_predict(c->algorithm, &call, &d->c.map, &p) == TUTTI_OK)
             c->predicted_ps[i] = p.time_ps;
     }
-    if (tt_choose(&call, &d->c.map, d->c.rankings, &d->chosen[i], NULL) != TUTTI_OK)
+    if (d->c.row.p > 0)
+        d->chosen[i] = d->c.algorithm;
+    else if (tt_choose(&call, &d->c.map, d->c.rankings, &d->chosen[i], NULL) != TUTTI_OK)
         d->chosen[i] = NULL;
 }
 
@@ -81,6 +107,7 @@ static void predict_all(struct draw_costs *d)
     for (int i = 0; tt_algorithms[i] && d->curves < CURVES; i++)
         if (tt_algorithms[i]->coll == d->c.problem.call.coll)
             d->curve[d->curves++].algorithm = tt_algorithms[i];
+    if (d->c.row.p > 0 && d->curves < CURVES) d->curve[d->curves++].algorithm = d->c.algorithm;
     for (int i = 0; i < SIZES; i++) predict_size(d, i);
 }
 
@@ -140,7 +167,8 @@ static void take_wisdom(struct draw_costs *d)
     for (int n = 0; n < file.n; n++) {
         const struct tt_wisdom_line *l = &file.entry[n].line;
         if (!file.entry[n].fits || l->wise.coll != (uint8_t)d->c.problem.call.coll ||
-            l->wise.p != d->c.map.p || l->layout[0] || l->wise.slice || l->wise.radix)
+            l->wise.p != d->c.map.p || l->layout[0] || l->wise.slice || l->wise.radix ||
+            l->wise.lanes)
             continue;
         for (int k = 0; k < d->curves; k++)
             for (int i = 0; i < SIZES; i++)

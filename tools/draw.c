@@ -253,6 +253,7 @@ static int draw_case(struct draw_arguments *a, struct tt_case *c, const struct t
     draw->model = &a->model_options.model;
     draw->net = c->net.nodes > 0 ? &c->net : NULL;
     if (!draw->algorithm) return TT_EXIT_USAGE;
+    if (!tt_write_apart("tutti draw", draw->output, a->plan)) return TT_EXIT_USAGE;
     if (!tt_write_try("tutti draw", draw->output)) return TT_EXIT_FAILED;
     /* A time diagram in SVG shows at most TT_SVG_RANKS ranks. Only the events of these ranks are
      * recorded, because the events of further ranks would use up the room. */
@@ -268,21 +269,23 @@ static int draw_case(struct draw_arguments *a, struct tt_case *c, const struct t
     return write_it(draw);
 }
 
-/* If the word looks like the name of a file, prints that there is no such file, or that the file is
- * no trace. The caller then reads the word as the text of a problem, and prints what is wrong with
- * this text. */
+/* If the word is the name of a file or looks like one, prints that the file is no trace, or that
+ * there is no such file. The caller then reads the word as the text of a problem, and prints what
+ * is wrong with this text. */
 static void refuse_file(const char *word)
 {
     const char *end = strrchr(word, '.');
     bool is_path = word[0] == '/' || word[0] == '.' || !strchr(word, '/');
     for (int i = 0; i < TT_COLLS; i++) is_path = is_path && strcmp(word, tt_coll_name(i)) != 0;
     bool is_file = end && (strcmp(end, ".json") == 0 || strcmp(end, ".part") == 0);
-    if (strchr(word, '/') && access(word, F_OK) == 0)
-        fputs("tutti draw: this is no trace, which is a folder, or a file that ends in .json or "
-              ".part; as a problem it is:\n",
-              stderr);
+    if (access(word, F_OK) == 0)
+        fprintf(
+            stderr,
+            "tutti draw: %.200s: this file is no trace, which is a folder, or a file that ends in "
+            ".json or .part (--trace reads any file); as a problem it is:\n",
+            word);
     else if (is_path || is_file)
-        fputs("tutti draw: there is no such file or folder; as a problem it is:\n", stderr);
+        fputs("tutti draw: there is no file or folder of this name; as a problem it is:\n", stderr);
 }
 
 /* Draws a problem that is simulated with the plans of a plan file (`row`), or with those of an
@@ -343,6 +346,8 @@ static int draw_trace(struct draw_arguments *a)
 {
     struct tt_draw *draw = &a->draw;
     struct tt_net net = {.nodes = 0};
+    for (int i = 0; i < a->words_n; i++)
+        if (!tt_write_apart("tutti draw", draw->output, a->words[i])) return TT_EXIT_USAGE;
     int code = tt_draw_read(a->words, a->words_n, a->execution, &draw->picture);
     if (code != TT_EXIT_OK) return code;
     tutti_status status = find_network(draw, a->network, &net);

@@ -46,7 +46,7 @@ struct explanation {
     int64_t *room;
     /* path: the path of the file with the model; why: the reason why there is no model */
     char path[TT_MACHINE_PATH], why[TT_MACHINE_WHY];
-    /* with --job: the text of the problem, with the job's number of ranks (add_ranks) */
+    /* with --job: the text of the problem, with the job's number of ranks (tt_problem_add_ranks) */
     char text[TT_PROBLEM_TEXT];
     char program[80]; /* the command line of the job's program */
     char wisdom_path[TT_FILE_PATH], wisdom_why[TT_FILE_WHY];
@@ -60,9 +60,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct explanation *e = state->input;
     switch (key) {
     case OPTION_JSON: e->json = true; return 0;
-    case OPTION_JOB: e->job = (pid_t)tt_arg_number(state, "PID", arg, 1, INT32_MAX); return 0;
+    case OPTION_JOB: e->job = (pid_t)tt_arg_number(state, "--job", arg, 1, INT32_MAX); return 0;
     case ARGP_KEY_ARG:
-        if (e->problem) argp_error(state, "only one problem at a time");
+        if (e->problem) argp_error(state, "'%s': only one problem at a time", arg);
         e->problem = arg;
         return 0;
     case ARGP_KEY_END:
@@ -89,8 +89,8 @@ static bool make_calls(struct explanation *e)
     return e->call && e->room;
 }
 
-/* Sets the slice and radix of the calls for an algorithm. The parameters from the wisdom are used
- * only for the algorithm that the wisdom names. */
+/* Sets the slice, radix and lanes of the calls for an algorithm. The parameters from the wisdom are
+ * used only for the algorithm that the wisdom names. */
 static void tune_calls(struct explanation *e, const struct tt_algorithm *a)
 {
     const struct tt_call *like = a == e->c.algorithm ? &e->c.problem.call : &e->c.given;
@@ -98,6 +98,7 @@ static void tune_calls(struct explanation *e, const struct tt_algorithm *a)
     for (int r = 0; r < p; r++) {
         e->call[r].slice = like->slice;
         e->call[r].radix = like->radix;
+        e->call[r].lanes = like->lanes;
     }
 }
 
@@ -123,7 +124,9 @@ static int by_time(const void *a, const void *b)
 
 static bool collect(struct explanation *e)
 {
+    bool file = e->c.row.p > 0; /* TUTTI_ALGORITHM names a plan file, which is one more candidate */
     for (int i = 0; tt_algorithms[i]; i++) e->n += tt_algorithms[i]->coll == e->c.problem.call.coll;
+    e->n += file;
     e->candidate = tt_calloc((size_t)e->n, sizeof *e->candidate);
     if (!e->candidate || !make_calls(e)) return false;
     e->n = 0;
@@ -131,6 +134,7 @@ static bool collect(struct explanation *e)
         if (tt_algorithms[i]->coll == e->c.problem.call.coll)
             consider(e, tt_algorithms[i], &e->candidate[e->n++]);
     }
+    if (file) consider(e, &e->c.row.row, &e->candidate[e->n++]);
     qsort(e->candidate, (size_t)e->n, sizeof *e->candidate, by_time);
     return true;
 }
@@ -198,7 +202,10 @@ static void print_reason(const struct explanation *e)
 {
     const struct candidate *c = chosen(e), *best = &e->candidate[0];
     switch (e->c.by) {
-    case TT_CHOSEN_FORCED: printf("TUTTI_ALGORITHM forces it.\n"); break;
+    case TT_CHOSEN_FORCED:
+        if (e->c.row.p > 0) printf("It is that of the plan file %s. ", e->c.row.file.name);
+        printf("TUTTI_ALGORITHM forces it.\n");
+        break;
     case TT_CHOSEN_WISDOM:
     case TT_CHOSEN_MEASURED:
         printf("It was measured to be the fastest on %s.\n", e->wise ? e->wise->line.date : "?");
@@ -340,22 +347,6 @@ static bool print(const struct explanation *e)
 
 /* ---- A running job ---- */
 
-/* Writes the problem to `text`. If the problem has no number of ranks, inserts "/p" and the number
- * before the first key or the map. */
-static void add_ranks(const char *problem, int ranks, char *text, size_t n)
-{
-    const char *key = strchr(problem, '=');
-    size_t at = strcspn(problem, "@");
-    for (const char *p = problem; (p = strstr(p, "/p")) != NULL; p++) {
-        if (p[2] < '0' || p[2] > '9') continue;
-        snprintf(text, n, "%s", problem);
-        return;
-    }
-    if (key)
-        for (at = (size_t)(key - problem); at > 0 && problem[at] != '/';) at--;
-    snprintf(text, n, "%.*s/p%d%s", (int)at, problem, ranks, problem + at);
-}
-
 /* Returns the record of the oldest of those clients that all ranks of the job have joined; NULL if
  * there is none. */
 static const struct tt_common *client_of(const struct tt_job_page *page)
@@ -403,11 +394,11 @@ static void say_left_out(const struct tt_world_facts *world)
 static bool open_in(struct explanation *e, const struct tt_job_page *page)
 {
     const struct tt_common *common = client_of(page);
-    add_ranks(e->problem, page->size, e->text, sizeof e->text);
-    e->problem = e->text;
+    e->problem = tt_problem_add_ranks(e->problem, page->size, e->text);
     snprintf(e->path, sizeof e->path, "that of the job");
     snprintf(e->why, sizeof e->why, "the job found none when it started");
-    if (!tt_problem_open(&e->c.problem, e->text) || !can_be_known(e, page, common)) return false;
+    if (!tt_problem_open("tutti explain", &e->c.problem, e->text) || !can_be_known(e, page, common))
+        return false;
     say_left_out(&common->world);
     return tt_case_open(&e->c, "tutti explain", e->text, NULL, common);
 }

@@ -500,7 +500,8 @@ static const struct argp_option options[] = {
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    if (key == ARGP_KEY_ARG) argp_error(state, "there is nothing to do with '%s'", arg);
+    if (key == ARGP_KEY_ARG)
+        argp_error(state, "there is nothing to do with '%s': the command takes options only", arg);
     if (key != OPTION_JSON) return ARGP_ERR_UNKNOWN;
     report.all = cJSON_CreateObject();
     return 0;

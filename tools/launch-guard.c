@@ -207,15 +207,25 @@ static int say_unrunnable(const struct tt_launch_program *program, int error)
     const char *folder = program->folder ? program->folder : "";
     struct stat is;
     bool named = strchr(name, '/') != NULL, there = named && is_there(program, &is);
+    bool here = !named && is_there(program, &is) && S_ISREG(is.st_mode);
     if (error == EACCES && !named && !is_in_path(name)) error = ENOENT;
     if (error == ENOENT && there)
         tt_launch_say(
             "cannot run %s%s%s: its interpreter (the #! line or the ELF loader) does not exist",
             name, in, folder);
+    else if (error == ENOENT && here)
+        tt_launch_say(
+            "cannot run %s%s%s: no folder of PATH has such a program; ./%s is the file in "
+            "the current folder%s",
+            name, in, folder, name, is.st_mode & 0111 ? "" : ", which is not executable");
     else if (error == ENOENT)
         tt_launch_say("cannot run %s%s%s: there is no such program", name, in, folder);
     else if (there && S_ISDIR(is.st_mode))
         tt_launch_say("cannot run %s%s%s: it is a folder", name, in, folder);
+    else if (error == EACCES && there && !(is.st_mode & 0111))
+        tt_launch_say("cannot run %s%s%s: the file is not executable; `chmod +x` makes a program "
+                      "executable",
+                      name, in, folder);
     else
         tt_launch_say("cannot run %s%s%s: %s", name, in, folder, strerror(error));
     return error == ENOENT ? TT_LAUNCH_NOT_FOUND : TT_LAUNCH_NOT_RUNNABLE;

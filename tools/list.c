@@ -76,7 +76,8 @@ static void check_word(const struct argp_state *state, const char *word)
         argp_error(state, "'%s' is neither a collective nor an algorithm; did you mean '%s'?", word,
                    nearest);
     else
-        argp_error(state, "'%s' is neither a collective nor an algorithm", word);
+        argp_error(state, "'%s' is neither a collective nor an algorithm; `tutti list` lists all",
+                   word);
 }
 
 static void check_forms(const struct list_arguments *a, const struct argp_state *state)
@@ -135,6 +136,16 @@ static bool is_named(const struct list_arguments *a, const struct tt_algorithm *
         name = name || strcmp(a->word[i], algorithm->name) == 0;
     }
     return (!colls || coll) && (!names || name);
+}
+
+/* Returns row number i of all rows, or NULL after the last one. The rows are the algorithms of the
+ * table and then the plan file that TUTTI_ALGORITHM names for the problem, if there is one. */
+static const struct tt_algorithm *row_at(const struct list_arguments *a, int i)
+{
+    int n = 0;
+    while (n < i && tt_algorithms[n]) n++;
+    if (tt_algorithms[n]) return tt_algorithms[n];
+    return n == i && a->c.row.p > 0 ? &a->c.row.row : NULL;
 }
 
 static bool is_wanted(const struct list_arguments *a, const struct tt_algorithm *algorithm)
@@ -231,13 +242,14 @@ static void print_costs(struct list_arguments *a, const struct tt_algorithm *alg
 static int print_collective(struct list_arguments *a, enum tt_coll coll)
 {
     int rows = 0;
-    for (const struct tt_algorithm *const *at = tt_algorithms; *at; at++) {
-        if ((*at)->coll != coll || !is_wanted(a, *at)) continue;
+    const struct tt_algorithm *row;
+    for (int i = 0; (row = row_at(a, i)); i++) {
+        if (row->coll != coll || !is_wanted(a, row)) continue;
         if (rows++ == 0) printf("%s\n", tt_coll_name(coll));
         if (a->costs)
-            print_costs(a, *at);
+            print_costs(a, row);
         else
-            print_row(a, *at);
+            print_row(a, row);
     }
     return rows;
 }
@@ -258,9 +270,9 @@ static int print_table(struct list_arguments *a)
 static int print_names(const struct list_arguments *a)
 {
     int rows = 0;
-    for (const struct tt_algorithm *const *at = tt_algorithms; *at; at++)
-        if (is_wanted(a, *at))
-            rows += printf("%s %s\n", tt_coll_name((*at)->coll), (*at)->name) > 0;
+    const struct tt_algorithm *row;
+    for (int i = 0; (row = row_at(a, i)); i++)
+        if (is_wanted(a, row)) rows += printf("%s %s\n", tt_coll_name(row->coll), row->name) > 0;
     return rows;
 }
 
@@ -312,9 +324,10 @@ static int print_json(struct list_arguments *a)
 {
     int n = 0;
     cJSON *rows = cJSON_CreateArray();
-    for (const struct tt_algorithm *const *at = tt_algorithms; *at; at++) {
-        if (!is_wanted(a, *at)) continue;
-        cJSON_AddItemToArray(rows, row_of(a, *at));
+    const struct tt_algorithm *row;
+    for (int i = 0; (row = row_at(a, i)); i++) {
+        if (!is_wanted(a, row)) continue;
+        cJSON_AddItemToArray(rows, row_of(a, row));
         n++;
     }
     return tt_json_write("tutti list", rows, "-") ? n : -1;
@@ -326,10 +339,11 @@ static int print_json(struct list_arguments *a)
  * or as its name. The problem and all words on the command line together select the rows. */
 static bool is_of_use(const struct list_arguments *a, const char *word)
 {
-    for (const struct tt_algorithm *const *at = tt_algorithms; *at; at++) {
-        bool has = strcmp(word, tt_coll_name((*at)->coll)) == 0 || strcmp(word, (*at)->name) == 0;
-        bool of_problem = !a->problem || (*at)->coll == a->c.problem.call.coll;
-        if (has && of_problem && is_named(a, *at)) return true;
+    const struct tt_algorithm *row;
+    for (int i = 0; (row = row_at(a, i)); i++) {
+        bool has = strcmp(word, tt_coll_name(row->coll)) == 0 || strcmp(word, row->name) == 0;
+        bool of_problem = !a->problem || row->coll == a->c.problem.call.coll;
+        if (has && of_problem && is_named(a, row)) return true;
     }
     return false;
 }

@@ -168,7 +168,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'c': a->count = true; return 0;
     case ARGP_KEY_ARGS: a->command = state->argv + state->next; return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "the command is missing"); return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "the command is missing; give one, as in tutti mpi mpirun -n 4 ./app");
+        return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }

@@ -57,11 +57,13 @@ tutti_status tt_case_picture(const struct tt_case *c, const struct tt_algorithm 
     return status;
 }
 
-const struct tt_algorithm *tt_case_algorithm(const struct tt_case *c, const char *command,
+const struct tt_algorithm *tt_case_algorithm(struct tt_case *c, const char *command,
                                              const char *name)
 {
     const struct tt_algorithm *algorithm;
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
+    if (!name && !tt_plan_row_forced(&c->row, command, &c->problem)) return NULL;
+    if (c->row.p > 0) return &c->row.row;
     if (!name) {
         if (tt_choose(&call, &c->map, NULL, &algorithm, NULL) == TUTTI_OK) return algorithm;
         fprintf(stderr, "%s: %s\n", command, tutti_error());

@@ -19,7 +19,7 @@ tutti_status tt_case_picture(const struct tt_case *c, const struct tt_algorithm 
 
 /* Returns the algorithm of this name; or, if `name` is NULL, the one that the library would choose.
  * Returns NULL after printing an error. */
-const struct tt_algorithm *tt_case_algorithm(const struct tt_case *c, const char *command,
+const struct tt_algorithm *tt_case_algorithm(struct tt_case *c, const char *command,
                                              const char *name);
 
 #endif

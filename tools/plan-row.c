@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Implements the option --plan, with which a subcommand uses the plans of a file instead of those
- * of an algorithm.
+ * Reads the plan files that subcommands use instead of an algorithm.
  */
+#include "plan-row.h"
+
 #include <stdio.h>
 
-#include "problem.h"
+#include "choose/choose.h"
 
 static const char *never_refuses(const struct tt_call *call, const struct tt_map *map)
 {
@@ -52,9 +53,26 @@ bool tt_plan_row_make(struct tt_plan_row *row, const char *command,
     row->p = problem->p;
     row->row = (struct tt_algorithm){.coll = problem->call.coll,
                                      .name = row->plans[0]->algorithm,
+                                     .applies = "where the plans are proven for the call",
+                                     .cost = "that of the plans",
+                                     .source = row->file.name,
                                      .refuse = never_refuses,
                                      .plans = (const struct tt_plan *const *)row->plans};
     return true;
+}
+
+bool tt_plan_row_forced(struct tt_plan_row *row, const char *command,
+                        const struct tt_problem *problem)
+{
+    char path[TT_PLAN_PATH];
+    *row = (struct tt_plan_row){.p = 0};
+    if (tt_choose_file(&problem->call, path) != TUTTI_OK) return say_error(command);
+    if (!path[0]) return true;
+    if (tt_plan_file_open(&row->file, path) == TUTTI_OK)
+        return tt_plan_row_make(row, command, problem);
+    fprintf(stderr, "%s: TUTTI_ALGORITHM=%s=@%s: %s\n", command, tt_coll_name(problem->call.coll),
+            path, tutti_error());
+    return false;
 }
 
 void tt_plan_row_close(struct tt_plan_row *row)

@@ -41,7 +41,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_UNROLLED: a->unrolled = true; return 0;
     case OPTION_COUNTS: a->counts = true; return 0;
     case ARGP_KEY_ARG:
-        if (a->text) argp_error(state, "only one problem at a time");
+        if (a->text) argp_error(state, "'%s': only one problem at a time", arg);
         a->text = arg;
         return 0;
     case ARGP_KEY_NO_ARGS:

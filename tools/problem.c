@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "choose/choose.h"
+#include "choose/plan-file.h"
 #include "choose/rankings.h"
 #include "command.h"
 #include "job/wait.h"
@@ -20,24 +21,62 @@ static bool is_file(const char *name)
     return stat(name, &is) == 0 && S_ISREG(is.st_mode);
 }
 
-static bool open_with(struct tt_problem *problem, const char *text, int64_t slice, int64_t radix)
+/* Returns the value that a setting has in the job with this record, or for this process if `job` is
+ * NULL. In the record, a setting is stored as 1 + its value (struct tt_common). */
+static int64_t setting_in(const struct tt_common *job, enum tt_must_match which)
+{
+    if (!job) return tt_setting_must_match(which);
+    return tt_max(0, atomic_load(&job->must_match[which]) - 1);
+}
+
+/* Parses `text`, and applies the settings of the job with this record, or those of this process if
+ * `job` is NULL. Returns false after printing the error. */
+static bool open_in(const char *command, struct tt_problem *problem, const char *text,
+                    const struct tt_common *job)
 {
     struct tt_problem_error error;
     if (tt_problem_parse(text, problem, &error) == TUTTI_OK) {
-        tt_tune(&problem->call, slice, radix);
+        tt_tune(&problem->call, setting_in(job, TT_MUST_MATCH_SLICE),
+                setting_in(job, TT_MUST_MATCH_RADIX), setting_in(job, TT_MUST_MATCH_LANES));
         return true;
     }
-    tt_problem_complain(stderr, text, &error);
+    tt_problem_complain(stderr, command, text, &error);
     if (is_file(text))
         fputs("(a file has this name; check, sim, draw and bench read a plan with --plan FILE)\n",
               stderr);
     return false;
 }
 
-bool tt_problem_open(struct tt_problem *problem, const char *text)
+bool tt_problem_open(const char *command, struct tt_problem *problem, const char *text)
 {
-    return open_with(problem, text, tt_setting_must_match(TT_MUST_MATCH_SLICE),
-                     tt_setting_must_match(TT_MUST_MATCH_RADIX));
+    return open_in(command, problem, text, NULL);
+}
+
+char *tt_problem_add_ranks(const char *text, int ranks, char with[TT_PROBLEM_TEXT])
+{
+    const char *key = strchr(text, '=');
+    size_t at = strcspn(text, "@");
+    for (const char *p = text; (p = strstr(p, "/p")) != NULL; p++) {
+        if (p[2] < '0' || p[2] > '9') continue;
+        snprintf(with, TT_PROBLEM_TEXT, "%s", text);
+        return with;
+    }
+    if (key)
+        for (at = (size_t)(key - text); at > 0 && text[at] != '/';) at--;
+    snprintf(with, TT_PROBLEM_TEXT, "%.*s/p%d%s", (int)at, text, ranks, text + at);
+    return with;
+}
+
+bool tt_problem_open_in_job(const char *command, struct tt_problem *problem, const char *text,
+                            int ranks, char with[TT_PROBLEM_TEXT])
+{
+    if (!tt_problem_open(command, problem, tt_problem_add_ranks(text, ranks, with))) return false;
+    if (problem->p == ranks && !problem->map[0]) return true;
+    fprintf(stderr,
+            "%s: %s: a launcher has started this command as %d rank%s: the problem may name no "
+            "other number of ranks, and no map\n",
+            command, text, ranks, ranks == 1 ? "" : "s");
+    return false;
 }
 
 const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll coll,
@@ -53,10 +92,34 @@ const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll 
     return NULL;
 }
 
-static bool pick(struct tt_case *c, const char *command, const char *name)
+/* Picks the plans of the plan file that TUTTI_ALGORITHM names, if it names one, and proves them as
+ * a program would. Returns false after printing the error. */
+static bool pick_file(struct tt_case *c, const char *command, const struct tt_call *call)
+{
+    struct tt_lab_answer answer;
+    if (!tt_plan_row_forced(&c->row, command, &c->problem)) return false;
+    if (c->row.p == 0) return true;
+    tt_lab_provide(tutti_lab_plan);
+    c->algorithm = &c->row.row;
+    c->by = TT_CHOSEN_FORCED;
+    if (tt_plan_from_file(c->row.file.name, call, &c->map, 0, &answer) == TUTTI_OK) {
+        tt_plan_free(answer.plan);
+        return true;
+    }
+    fprintf(stderr, "%s: %s\n", command, tutti_error());
+    return false;
+}
+
+/* Picks the algorithm of this name, or the one that the library would choose if `name` is NULL.
+ * `job` is as in tt_case_open. The path of a plan file in a job's TUTTI_ALGORITHM is relative to
+ * the folder of the job, so this command does not open it. */
+static bool pick(struct tt_case *c, const char *command, const char *name,
+                 const struct tt_common *job)
 {
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
     c->given = c->problem.call;
+    if (!name && !job && !pick_file(c, command, &call)) return false;
+    if (c->algorithm) return true;
     if (!name) {
         if (tt_choose(&call, &c->map, c->rankings, &c->algorithm, &c->by) == TUTTI_OK) {
             if (c->by == TT_CHOSEN_WISDOM)
@@ -157,14 +220,6 @@ static bool is_sound(const struct tt_map *map, const struct tt_machine_in_force 
     return true;
 }
 
-/* Returns the value that a setting has in the job with this record, or for this process if `job` is
- * NULL. In the record, a setting is stored as 1 + its value (struct tt_common). */
-static int64_t setting_in(const struct tt_common *job, enum tt_must_match which)
-{
-    if (!job) return tt_setting_must_match(which);
-    return tt_max(0, atomic_load(&job->must_match[which]) - 1);
-}
-
 /* Fills in the map of the world of a client in a running job, from the record of this client in the
  * job's memory (`common`). Returns false after printing the error. */
 static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_common *common)
@@ -197,13 +252,11 @@ static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_
 bool tt_case_open(struct tt_case *c, const char *command, const char *text, const char *algorithm,
                   const struct tt_common *job)
 {
-    int64_t slice = setting_in(job, TT_MUST_MATCH_SLICE);
-    int64_t radix = setting_in(job, TT_MUST_MATCH_RADIX);
     *c = (struct tt_case){0};
-    if (!open_with(&c->problem, text, slice, radix)) return false;
+    if (!open_in(command, &c->problem, text, job)) return false;
     bool filled =
         make_room(c, command) && (job ? fill_map_of(c, command, job) : fill_map(c, command));
-    bool picked = filled && pick(c, command, algorithm);
+    bool picked = filled && pick(c, command, algorithm, job);
     /* the caller may free the record, and with it the value of TUTTI_ALGORITHM */
     if (job) tt_choose_force(NULL);
     if (!picked) tt_case_close(c);
@@ -213,7 +266,7 @@ bool tt_case_open(struct tt_case *c, const char *command, const char *text, cons
 bool tt_case_apart(struct tt_case *c, const char *command, const char *text)
 {
     *c = (struct tt_case){0};
-    if (!tt_problem_open(&c->problem, text)) return false;
+    if (!tt_problem_open(command, &c->problem, text)) return false;
     c->map.cores = 1;
     c->map.win_bytes = tt_team_window(); /* the window of a team whose ranks share a node */
     if (make_room(c, command)) {
@@ -229,6 +282,7 @@ struct tt_call tt_case_given(const struct tt_case *c)
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
     call.slice = c->given.slice;
     call.radix = c->given.radix;
+    call.lanes = c->given.lanes;
     return call;
 }
 
@@ -236,6 +290,7 @@ void tt_case_close(struct tt_case *c)
 {
     if (c->rankings) tt_rankings_keep(&c->machine.model, c->rankings);
     tt_free(c->rankings);
+    tt_plan_row_close(&c->row);
     tt_net_free(&c->net);
     tt_free(c->node);
     tt_free(c->room);

@@ -9,14 +9,14 @@
 #include "choose/choose.h"
 #include "coll/coll.h"
 #include "job/common.h"
-#include "text/plan-file.h"
+#include "plan-row.h"
 
 /* Sentences that end the texts of --help. */
 #define TT_PROBLEM_HELP                                                                            \
     "A PROBLEM is COLLECTIVE[/TYPE[/OPERATION]/BYTES]/pRANKS[/KEY=VALUE...][@nodes:N,N...], as "   \
     "in allreduce/f64/sum/1M/p16, bcast/u8/64K/p9/root=3, barrier/p4. BYTES is what one rank "     \
-    "contributes (in an alltoall: to each other rank). KEY is root, slice, radix, order, "         \
-    "inplace, seed, skew or graph."
+    "contributes (in an alltoall: to each other rank). KEY is root, slice, radix, lanes, "         \
+    "order, inplace, seed, skew or graph."
 #define TT_NETWORK_HELP                                                                            \
     "A NETWORK is ring:12, mesh:4x4, torus:8x8x8, hypercube:10, tree:2x1023, fattree:4x4x4 or "    \
     "dragonfly:2x4x2; nodes may be missing: torus:8x8-hole(3,3)-wall(x=5)-random(4,7)."
@@ -26,6 +26,9 @@ struct tt_case {
     struct tt_call given; /* the call of the problem, without the parameters that the wisdom sets */
     struct tt_map map;
     const struct tt_algorithm *algorithm;
+    /* the plans of the plan file that TUTTI_ALGORITHM names, to which `algorithm` then points;
+     * row.p is 0 if the setting names none for the collective */
+    struct tt_plan_row row;
     /* what decided the choice of the algorithm, if the user did not name one */
     enum tt_chosen_by by;
     struct tt_machine_in_force machine; /* the machine model, to which map.machine points */
@@ -38,33 +41,17 @@ struct tt_case {
     int64_t *room; /* working memory for tt_problem_call */
 };
 
-/* The plans of a plan file, and a row like those in the table of algorithms (`row`), so that
- * subcommands use the plans like an algorithm. */
-struct tt_plan_row {
-    struct tt_algorithm row;
-    struct tt_plan_file file;
-    struct tt_plan **plans; /* NULL before tt_plan_row_make */
-    int p;
-};
-
-#define TT_PLAN_OPTION_HELP                                                                        \
-    "take the plans in FILE (-: standard input) instead of those of an algorithm; without a "      \
-    "PROBLEM, the problem is that of FILE"
-
-/* Opens the file. If *problem is NULL, sets it to the problem that the file names. Returns false
- * after printing the error. The caller calls tt_plan_row_close at the end, also after an error. */
-bool tt_plan_row_open(struct tt_plan_row *row, const char *command, const char *path,
-                      const char **problem);
-/* Parses the plans of all ranks of the problem. Returns false after printing the error. */
-bool tt_plan_row_make(struct tt_plan_row *row, const char *command,
-                      const struct tt_problem *problem);
-void tt_plan_row_close(struct tt_plan_row *row);
-/* Returns false, after printing an error, if both an algorithm and a plan file are given. */
-bool tt_plan_or_algorithm(const char *command, const char *plan, const char *algorithm);
-
-/* Parses `text`, and applies TUTTI_SLICE and TUTTI_RADIX. Returns false after printing the
- * error. */
-bool tt_problem_open(struct tt_problem *problem, const char *text);
+/* Parses `text`, and applies TUTTI_SLICE, TUTTI_RADIX and TUTTI_LANES. Returns false after printing
+ * the error. */
+bool tt_problem_open(const char *command, struct tt_problem *problem, const char *text);
+/* Writes the problem to `with`. If it has no number of ranks, inserts "/p" and this number before
+ * the first key or the map. Returns `with`. */
+char *tt_problem_add_ranks(const char *text, int ranks, char with[TT_PROBLEM_TEXT]);
+/* Opens a problem that the ranks of a launcher's job run: it may leave out their number, which this
+ * function adds in `with`. Returns false after printing the error, also if the problem has another
+ * number of ranks or a map. */
+bool tt_problem_open_in_job(const char *command, struct tt_problem *problem, const char *text,
+                            int ranks, char with[TT_PROBLEM_TEXT]);
 /* Returns the algorithm of this name for the collective. If there is none, prints the names that
  * exist and returns NULL. */
 const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll coll,

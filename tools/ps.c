@@ -215,7 +215,8 @@ static int show_all(struct ps_arguments *a)
     if (a->shown == 0 && !a->rows && jobs.n == 0)
         fprintf(stderr, "tutti ps: no job of this user runs on this machine\n");
     if (a->shown == 0 && a->n > 0)
-        fprintf(stderr, "tutti ps: no job has such a rank or launcher\n");
+        fprintf(stderr,
+                "tutti ps: no job has such a rank or launcher; `tutti ps` lists the jobs\n");
     return a->shown == 0 && a->n > 0 ? TT_EXIT_FAILED : TT_EXIT_OK;
 }
 

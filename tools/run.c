@@ -704,7 +704,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->verbatim = state->quoted != 0;
         read_program(state, a);
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "the program is missing"); return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "the program is missing; give one, as in tutti run -n 4 ./app");
+        return 0;
     case ARGP_KEY_SUCCESS: check_programs(state, a); return 0;
     default: return parse_job(key, arg, state, a);
     }

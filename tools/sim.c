@@ -46,7 +46,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_TRACE: a->trace = arg; return 0;
     case OPTION_PLAN: a->plan = arg; return 0;
     case ARGP_KEY_ARG:
-        if (a->text) argp_error(state, "only one problem at a time");
+        if (a->text) argp_error(state, "'%s': only one problem at a time", arg);
         a->text = arg;
         return 0;
     case ARGP_KEY_END:
@@ -359,10 +359,11 @@ static int run_rows(const struct sim_arguments *a, const struct tt_case *c,
     return code;
 }
 
-/* Makes sure that a->algorithms names a single algorithm, because a trace contains only one. If the
- * user names none, takes the one that the library would choose. Returns false after printing the
+/* Makes sure that a single algorithm is simulated, because a trace contains only one. If the user
+ * names none, takes the one that the library would choose, or the plan file that TUTTI_ALGORITHM
+ * names (c->row). Returns false after printing the
  * error. */
-static bool one_algorithm(struct sim_arguments *a, const struct tt_case *c)
+static bool one_algorithm(struct sim_arguments *a, struct tt_case *c)
 {
     const struct tt_algorithm *algorithm;
     if (a->algorithms && !strchr(a->algorithms, ',') && strcmp(a->algorithms, "all") != 0)
@@ -372,11 +373,11 @@ static bool one_algorithm(struct sim_arguments *a, const struct tt_case *c)
         return false;
     }
     algorithm = tt_case_algorithm(c, "tutti sim", NULL);
-    if (algorithm) a->algorithms = algorithm->name;
+    if (algorithm && !algorithm->plans) a->algorithms = algorithm->name;
     return algorithm != NULL;
 }
 
-static int check_and_run(struct sim_arguments *a, const struct tt_case *c, struct tt_plan_row *row)
+static int check_and_run(struct sim_arguments *a, struct tt_case *c, struct tt_plan_row *row)
 {
     if (!tt_model_settle(&a->model_options, c, "tutti sim", a->text)) return TT_EXIT_USAGE;
     if (row && !tt_plan_row_make(row, "tutti sim", &c->problem)) return TT_EXIT_USAGE;
@@ -387,8 +388,13 @@ static int check_and_run(struct sim_arguments *a, const struct tt_case *c, struc
         fprintf(stderr, "tutti sim: --json and --trace cannot both go to standard output\n");
         return TT_EXIT_USAGE;
     }
+    if (!tt_write_apart("tutti sim", a->json, a->plan) ||
+        !tt_write_apart("tutti sim", a->trace, a->plan) ||
+        !tt_write_apart("tutti sim", a->trace, a->json))
+        return TT_EXIT_USAGE;
     if (a->json && !tt_write_try("tutti sim", a->json)) return TT_EXIT_FAILED;
     if (a->trace && !tt_write_try("tutti sim", a->trace)) return TT_EXIT_FAILED;
+    if (!row && c->row.p > 0) row = &c->row;
     return run_rows(a, c, row ? &row->row : NULL);
 }
 

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * `tutti tune`: times, for each problem of a list, the algorithms that may be the fastest, each in
- * a job of its own, and records in a file which one was the fastest.
+ * `tutti tune`: times, for each problem of a list, the algorithms that may be the fastest, and
+ * records in a file which one was the fastest. Each candidate runs in a job of its own; but if a
+ * launcher has started the command as the ranks of a job, this job runs all candidates, and rank 0
+ * decides and writes.
  *
  * A problem is timed in rounds, in each of which every candidate runs once, so that a disturbance
  * affects all candidates. The median of a candidate's times counts. Then the fastest algorithm is
- * timed with other slices and radices, if its plan depends on them. The line of a problem is added
- * to the file when it is known, so that nothing is lost if the command is interrupted.
+ * timed with other slices, radices and lanes, if its plan depends on them. The line of a problem is
+ * added to the file when it is known, so that nothing is lost if the command is interrupted.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "api/api.h"
 #include "bench-job.h"
 #include "command.h"
 #include "job/wait.h"
@@ -22,25 +25,28 @@
 #include "type/type.h"
 
 enum { OPTION_SIZES = 256, OPTION_TIME, OPTION_STEP };
-enum { CANDIDATES = 16, ROUNDS = 3, MARGIN = 3 };
+enum { ALGORITHMS = 8, CANDIDATES = 20, ROUNDS = 3, MARGIN = 3 };
 
 struct tune_arguments {
     char **problem;
     int problems, ranks;
     int64_t first_bytes, last_bytes, step, time_ns;
     const char *output;
+    char wisdom[TT_FILE_PATH]; /* the file that TUTTI_WISDOM names */
 };
 
 /* An algorithm with its parameters, and the times in ps that it took in the rounds so far. */
 struct tune_candidate {
     const struct tt_algorithm *algorithm;
     int64_t slice, time_ps[ROUNDS];
-    int32_t radix;
+    int32_t radix, lanes;
     int timed;
 };
 
 struct tuning {
     const struct tune_arguments *a;
+    /* the launcher's job whose ranks run the candidates; NULL: ranks are started for each */
+    struct tt_bench_job *job;
     char path[TT_FILE_PATH];
     int at, of; /* at: the number of the current problem; of: the number of problems */
     struct tt_case c;
@@ -101,46 +107,45 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 /* ---- Candidates ---- */
 
-static struct tune_candidate *add_candidate(struct tuning *t, const struct tt_algorithm *a,
-                                            int64_t slice, int32_t radix)
+/* Sets the parameters of the call to those of the candidate. */
+static void set_parameters(struct tt_call *call, const struct tune_candidate *c)
 {
-    if (t->n == CANDIDATES) return NULL;
-    struct tune_candidate *c = &t->candidate[t->n++];
-    *c = (struct tune_candidate){.algorithm = a, .slice = slice, .radix = radix};
-    return c;
+    call->slice = c->slice / call->sz * call->sz;
+    call->radix = c->radix;
+    call->lanes = c->lanes;
 }
 
 static void find_candidates(struct tuning *t)
 {
-    const struct tt_algorithm *found[CANDIDATES / 2];
+    const struct tt_algorithm *found[ALGORITHMS];
     struct tt_call call = tt_problem_call(&t->c.problem, 0, t->c.room);
     t->n = 0;
-    int n = tt_candidates(&call, &t->c.map, t->c.rankings, found, CANDIDATES / 2);
-    for (int i = 0; i < n; i++) add_candidate(t, found[i], call.slice, call.radix);
+    int n = tt_candidates(&call, &t->c.map, t->c.rankings, found, ALGORITHMS);
+    for (int i = 0; i < n; i++)
+        t->candidate[t->n++] = (struct tune_candidate){
+            .algorithm = found[i], .slice = call.slice, .radix = call.radix, .lanes = call.lanes};
 }
 
-static struct tt_plan *plan_with(struct tuning *t, const struct tt_algorithm *a, int64_t slice,
-                                 int32_t radix, int me)
+static struct tt_plan *plan_of(struct tuning *t, const struct tune_candidate *c, int me)
 {
+    const struct tt_algorithm *a = c->algorithm;
     struct tt_call call = tt_problem_call(&t->c.problem, me, t->c.room);
-    call.slice = slice / call.sz * call.sz;
-    call.radix = radix;
+    set_parameters(&call, c);
     return a->refuse(&call, &t->c.map) ? NULL : tt_algorithm_plan(a, &call, &t->c.map, me);
 }
 
-/* Returns whether the algorithm with these parameters has plans that no candidate with the same
- * algorithm has. Compares only the plans of the first and of the last rank, which have different
- * places in most trees and rings. */
-static bool is_new(struct tuning *t, const struct tt_algorithm *a, int64_t slice, int32_t radix)
+/* Returns whether `new` has plans that no candidate with the same algorithm has. Compares only the
+ * plans of the first and of the last rank, which have different places in most trees and rings. */
+static bool is_new(struct tuning *t, const struct tune_candidate *new)
 {
     bool is_new = true;
     for (int i = 0; i < t->n && is_new; i++) {
         const struct tune_candidate *c = &t->candidate[i];
-        bool equal = c->algorithm == a;
+        bool equal = c->algorithm == new->algorithm;
         for (int k = 0; k < 2 && equal; k++) {
             int me = k ? t->c.problem.p - 1 : 0;
-            struct tt_plan *with = plan_with(t, a, slice, radix, me);
-            struct tt_plan *before = plan_with(t, a, c->slice, c->radix, me);
+            struct tt_plan *with = plan_of(t, new, me);
+            struct tt_plan *before = plan_of(t, c, me);
             equal = !with || !before || tt_plan_equal(with, before);
             tt_plan_free(with);
             tt_plan_free(before);
@@ -150,19 +155,29 @@ static bool is_new(struct tuning *t, const struct tt_algorithm *a, int64_t slice
     return is_new;
 }
 
-/* Adds candidates: the algorithm of `best` with other slices and radices. A parameter that the user
- * or the problem sets stays as it is. */
+/* Adds the algorithm with these parameters, if it has new plans. */
+static void add_new(struct tuning *t, const struct tt_algorithm *a, int64_t slice, int32_t radix,
+                    int32_t lanes)
+{
+    const struct tune_candidate new = {
+        .algorithm = a, .slice = slice, .radix = radix, .lanes = lanes};
+    if (t->n < CANDIDATES && is_new(t, &new)) t->candidate[t->n++] = new;
+}
+
+/* Adds candidates: the algorithm of `best` with other slices, radices and lanes. A parameter that
+ * the user or the problem sets stays as it is. */
 static void add_parameters(struct tuning *t, const struct tune_candidate *best)
 {
     static const int64_t slices[] = {4 << 10, 16 << 10, 64 << 10, 256 << 10};
-    static const int32_t radices[] = {2, 4, 8, 16};
+    static const int32_t radices[] = {2, 4, 8, 16}, lanes[] = {1, 2, 4, 8};
     const struct tt_algorithm *a = best->algorithm;
     int64_t bytes = t->c.problem.n * t->c.problem.call.sz;
     for (int i = 0; i < 4 && best->slice == 0; i++)
-        if (slices[i] < bytes && is_new(t, a, slices[i], best->radix))
-            add_candidate(t, a, slices[i], best->radix);
+        if (slices[i] < bytes) add_new(t, a, slices[i], best->radix, best->lanes);
     for (int i = 0; i < 4 && best->radix == 0; i++)
-        if (is_new(t, a, best->slice, radices[i])) add_candidate(t, a, best->slice, radices[i]);
+        add_new(t, a, best->slice, radices[i], best->lanes);
+    for (int i = 0; i < 4 && best->lanes == 0; i++)
+        add_new(t, a, best->slice, best->radix, lanes[i]);
 }
 
 /* ---- Timing ---- */
@@ -173,9 +188,8 @@ static bool time_once(struct tuning *t, struct tune_candidate *c)
         .problem = t->c.problem, .algorithm = c->algorithm->name, .time_ns = t->a->time_ns};
     struct tt_bench_result result = {0};
     const double ps_of_us = 1e6;
-    bench.problem.call.slice = c->slice / bench.problem.call.sz * bench.problem.call.sz;
-    bench.problem.call.radix = c->radix;
-    if (!tt_bench_processes(&bench, &result)) return false;
+    set_parameters(&bench.problem.call, c);
+    if (!tt_bench_processes(t->job, &bench, &result)) return false;
     if (result.refused || c->timed == ROUNDS) return true;
     c->time_ps[c->timed++] = (int64_t)(result.median_us * ps_of_us);
     return true;
@@ -237,10 +251,11 @@ static struct tune_candidate *best_of(struct tuning *t)
 
 static char *name_of(const struct tune_candidate *c, char *text, size_t n)
 {
-    char size[24] = "", slice[40] = "", radix[24] = "";
+    char size[24] = "", slice[40] = "", radix[24] = "", lanes[24] = "";
     if (c->slice) snprintf(slice, sizeof slice, "/slice=%s", tt_print_size(size, c->slice));
     if (c->radix) snprintf(radix, sizeof radix, "/radix=%d", (int)c->radix);
-    snprintf(text, n, "%s%s%s", c->algorithm->name, slice, radix);
+    if (c->lanes) snprintf(lanes, sizeof lanes, "/lanes=%d", (int)c->lanes);
+    snprintf(text, n, "%s%s%s%s", c->algorithm->name, slice, radix, lanes);
     return text;
 }
 
@@ -269,6 +284,7 @@ static bool keep(struct tuning *t, const char *problem, const struct tune_candid
     }
     line.wise.slice = best->slice;
     line.wise.radix = best->radix;
+    line.wise.lanes = (uint16_t)best->lanes;
     while (tt_algorithms[line.wise.algorithm] != best->algorithm) line.wise.algorithm++;
     print_others(t, best, line.others, sizeof line.others);
     printf("%-32s %-24s %12.3f  %s\n", problem, name_of(best, name, sizeof name),
@@ -281,20 +297,33 @@ static bool keep(struct tuning *t, const char *problem, const struct tune_candid
 
 /* ---- Problems ---- */
 
-/* Returns why the problem cannot be tuned; NULL if it can. */
-static const char *refusal(const struct tt_case *tuned)
+/* Returns why the nodes of the problem cannot be those of a line of wisdom; NULL if they can. */
+static const char *refuse_nodes(struct tuning *t)
 {
-    const struct tt_problem *p = &tuned->problem;
+    struct tt_call call = tt_problem_call(&t->c.problem, 0, t->c.room);
+    struct tt_wise wise;
+    char layout[TT_WISDOM_LAYOUT];
+    if (!t->job && (t->c.problem.map[0] || t->c.map.nodes > 1))
+        return "ranks on several nodes must be started by a launcher, as in: mpirun -n 8 --host "
+               "h1,h2 tutti tune PROBLEM (or by tutti run, with TUTTI_NODES)";
+    if (tt_setting("TUTTI_NETWORK")) return "no line of wisdom has a network (TUTTI_NETWORK)";
+    return tt_wisdom_place(&call, &t->c.map, &wise, layout)
+               ? NULL
+               : "no line of wisdom can name the nodes: the ranks of a node must follow each "
+                 "other, and there must not be too many nodes";
+}
+
+/* Returns why the problem cannot be tuned; NULL if it can. */
+static const char *refusal(struct tuning *t)
+{
+    const struct tt_problem *p = &t->c.problem;
     const struct tt_call *c = &p->call;
-    if (p->map[0] || tuned->map.nodes > 1)
-        return "it is measured on one node, without TUTTI_NODES; TUTTI_CHOICE=measure measures on "
-               "several";
     if (tt_call_counts(c)) return "each rank has counts of its own, which no line of wisdom knows";
     if (c->in_place || c->root || p->seed || c->op >= TUTTI_OP_USER ||
         (tt_coll_has_op(c->coll) && !c->commutes))
         return "a line of wisdom has no root, order, place, seed or operation of a user";
-    if (p->p > TT_LAUNCH_RANKS) return "more ranks than `tutti run` starts on one host";
-    return p->p < 2 ? "one rank has nothing to choose" : NULL;
+    if (!t->job && p->p > TT_LAUNCH_RANKS) return "more ranks than `tutti run` starts on one host";
+    return p->p < 2 ? "one rank has nothing to choose" : refuse_nodes(t);
 }
 
 static bool tune_open(struct tuning *t, const char *problem)
@@ -312,7 +341,8 @@ static bool tune_open(struct tuning *t, const char *problem)
 
 static void tune_problem(struct tuning *t, const char *problem)
 {
-    bool good = tt_case_open(&t->c, "tutti tune", problem, NULL, NULL);
+    const struct tt_common *job = t->job ? t->job->client->seat.common : NULL;
+    bool good = tt_case_open(&t->c, "tutti tune", problem, NULL, job);
     t->at++;
     if (!good) {
         t->failed = true;
@@ -320,7 +350,7 @@ static void tune_problem(struct tuning *t, const char *problem)
     }
     t->c.map.wisdom = NULL;
     t->c.problem.call = t->c.given; /* the call without the parameters that the wisdom has set */
-    const char *why = refusal(&t->c);
+    const char *why = refusal(t);
     if (why) fprintf(stderr, "tutti tune: %s: %s\n", problem, why);
     if (why || !tune_open(t, problem)) t->failed = true;
     tt_case_close(&t->c);
@@ -373,10 +403,14 @@ static int each_problem(struct tuning *t, bool counts)
     const struct tune_arguments *a = t->a;
     char text[TT_PROBLEM_TEXT];
     int n = 0, ranks = a->ranks ? a->ranks : (int)tt_max(2, tt_usable_cores());
+    if (t->job) ranks = t->job->ranks;
     int64_t first = a->first_bytes ? a->first_bytes : 8;
     int64_t last = a->last_bytes ? a->last_bytes : 4 << 20;
-    for (int i = 0; i < a->problems; i++)
-        n += each_size(t, a->problem[i], a->first_bytes, a->last_bytes, counts);
+    for (int i = 0; i < a->problems; i++) {
+        const char *given = a->problem[i];
+        if (t->job) given = tt_problem_add_ranks(given, ranks, text);
+        n += each_size(t, given, a->first_bytes, a->last_bytes, counts);
+    }
     for (size_t i = 0; !a->problems && i < sizeof usual / sizeof *usual; i++) {
         snprintf(text, sizeof text, "%s/p%d", usual[i], ranks);
         n += each_size(t, text, first, last, counts);
@@ -389,8 +423,23 @@ static int each_problem(struct tuning *t, bool counts)
 static const char doc[] =
     "Times the algorithms that are worth it for each PROBLEM in jobs of ranks on this machine, and "
     "keeps the fastest one in a text file of wisdom, from which later jobs choose. Without a "
-    "PROBLEM: for all collectives. Nothing else should run meanwhile.\v" TT_PROBLEM_HELP
+    "PROBLEM: for all collectives. If a launcher has started the command as the ranks of a job, as "
+    "in mpirun -n 8 tutti tune allreduce/f64/sum/64K, these ranks are timed: a PROBLEM needs no "
+    "/pRANKS, and rank 0 prints and keeps. Nothing else should run meanwhile.\v" TT_PROBLEM_HELP
     " Exit status: 0 done, 1 some problem could not be tuned, 2 wrong usage.";
+
+/* Returns whether lines about the nodes of the job may be kept. With TUTTI_NODES, ranks of one
+ * machine behave as if they were on several, but their messages are faster. A line does not say so,
+ * and jobs on real nodes with as many ranks would use it. So it is kept only in a file that the
+ * user names. Returns false after printing the error. */
+static bool keeps_nodes(const char *output)
+{
+    bool keeps = output || tt_setting("TUTTI_WISDOM") || !tt_setting("TUTTI_NODES");
+    if (!keeps)
+        fprintf(stderr, "tutti tune: TUTTI_NODES changes the times, and later jobs on real nodes "
+                        "would use them: name a file by --output or TUTTI_WISDOM\n");
+    return keeps;
+}
 
 /* Finds the path of the file to which the wisdom is written. Returns false, after printing the
  * error, if there is no such path or the file cannot be read and written. */
@@ -411,14 +460,51 @@ static bool find_output(const char *output, char path[TT_FILE_PATH])
     return good;
 }
 
-/* Returns whether each argument PROBLEM is a problem. Prints the error of the first one that is
- * not. */
-static bool are_problems(const struct tune_arguments *a)
+/* Returns whether each argument PROBLEM is a problem that the ranks can run. Prints the error of
+ * the first one that is not. */
+static bool are_problems(const struct tuning *t)
 {
     struct tt_problem problem;
-    int i = 0;
-    while (i < a->problems && tt_problem_open(&problem, a->problem[i])) i++;
-    return i == a->problems;
+    char with[TT_PROBLEM_TEXT];
+    bool good = true;
+    for (int i = 0; good && i < t->a->problems; i++) {
+        const char *text = t->a->problem[i];
+        good = t->job ? tt_problem_open_in_job("tutti tune", &problem, text, t->job->ranks, with)
+                      : tt_problem_open("tutti tune", &problem, text);
+    }
+    return good;
+}
+
+/* Tunes the problems, in jobs that this function starts or, if `job` is not NULL, as rank 0 of that
+ * job. Returns the exit code. */
+static int tune(struct tt_bench_job *job, void *arg)
+{
+    struct tuning t = {.a = arg, .job = job};
+    if (job && t.a->ranks) {
+        fprintf(stderr, "tutti tune: not in a job that a launcher has started: --ranks: the "
+                        "launcher has started the ranks\n");
+        return TT_EXIT_USAGE;
+    }
+    if (!are_problems(&t)) return TT_EXIT_USAGE;
+    if ((job && !keeps_nodes(t.a->output)) || !find_output(t.a->output, t.path))
+        return TT_EXIT_FAILED;
+    if (!job) setenv("TUTTI_WISDOM", "0", 1); /* the jobs that measure use no wisdom */
+    t.of = each_problem(&t, true);
+    printf("%-32s %-24s %12s  %s\n", "problem", "the fastest", "us", "others, us");
+    each_problem(&t, false);
+    printf(t.kept > 0 ? "written to %s\n" : "nothing was written to %s\n", t.path);
+    return t.failed ? TT_EXIT_FAILED : TT_EXIT_OK;
+}
+
+/* Takes the file that TUTTI_WISDOM names for --output, unless that is given. Then switches the
+ * setting off, so that ranks do not warn if the file does not exist yet. */
+static void take_wisdom(struct tune_arguments *a)
+{
+    const char *named = tt_setting("TUTTI_WISDOM");
+    if (!named || strcmp(named, "0") == 0) return;
+    snprintf(a->wisdom, sizeof a->wisdom, "%s", named);
+    if (!a->output) a->output = a->wisdom;
+    setenv("TUTTI_WISDOM", "0", 1);
 }
 
 int tt_tune_main(int argc, char **argv)
@@ -427,19 +513,11 @@ int tt_tune_main(int argc, char **argv)
         .options = options, .parser = parse, .args_doc = "[PROBLEM...]", .doc = doc};
     struct tune_arguments a = {
         .problem = tt_calloc((size_t)argc, sizeof *a.problem), .step = 4, .time_ns = 50000000};
-    struct tuning t = {.a = &a};
     if (!a.problem) return TT_EXIT_FAILED;
     tt_arg_parse(&argp, argc, argv, 0, &a);
-    int code = !are_problems(&a) ? TT_EXIT_USAGE : TT_EXIT_OK;
-    if (code == TT_EXIT_OK && !find_output(a.output, t.path)) code = TT_EXIT_FAILED;
-    if (code != TT_EXIT_OK) {
-        tt_free(a.problem);
-        return code;
-    }
-    t.of = each_problem(&t, true);
-    printf("%-32s %-24s %12s  %s\n", "problem", "the fastest", "us", "others, us");
-    each_problem(&t, false);
-    printf(t.kept > 0 ? "written to %s\n" : "nothing was written to %s\n", t.path);
+    take_wisdom(&a);
+    int code;
+    if (!tt_bench_as_rank(tune, &a, &code)) code = tune(NULL, &a);
     tt_free(a.problem);
-    return t.failed ? TT_EXIT_FAILED : TT_EXIT_OK;
+    return code;
 }

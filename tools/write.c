@@ -188,3 +188,18 @@ bool tt_write_try(const char *command, const char *path)
 {
     return is_dash(path) || can_write(path) || cannot(command, path);
 }
+
+bool tt_write_apart(const char *command, const char *path, const char *other)
+{
+    struct stat is, that;
+    if (!path || !other || is_dash(path) || is_dash(other)) return true;
+    bool there = stat(path, &is) == 0;
+    bool same = there && stat(other, &that) == 0 && S_ISREG(is.st_mode) &&
+                is.st_dev == that.st_dev && is.st_ino == that.st_ino;
+    if (!same && (there || strcmp(path, other) != 0)) return true;
+    fprintf(stderr,
+            "%s: %s: the command reads this file or writes it for another option, too; "
+            "name another file\n",
+            command, path);
+    return false;
+}

@@ -20,5 +20,9 @@ bool tt_write_whole(const char *command, const char *path,
 /* Returns whether tt_write_whole could write the file; if not, prints the error. Leaves the file as
  * it is. A command calls this function before a long computation whose result it will write. */
 bool tt_write_try(const char *command, const char *path);
+/* Returns whether the paths stand for different files, or one of them is "-" or NULL; if not,
+ * prints the error. A command calls this function for a file that it will write, and another file
+ * that it reads or also writes. */
+bool tt_write_apart(const char *command, const char *path, const char *other);
 
 #endif

@@ -343,8 +343,13 @@ __attribute__((cold)) bool tt_prove_race(struct tt_prover *p, const struct tt_me
                                          int64_t off, int64_t len, uint32_t access, bool write,
                                          uint32_t other, bool other_writes);
 __attribute__((cold)) bool tt_prove_stuck(struct tt_prover *p);
-/* These functions write a description into the buffer `text` of `size` bytes, and return text. They
- * describe a range of bytes, such as "OUT[8..16) of rank 1", a value, and a set of ranks. */
+enum { TT_PROVE_STEP_TEXT = 256 };
+/* These functions write a description into the buffer `text` (of `size` bytes), and return text.
+ * They describe step number `at` (in plan->steps) of the part's plan, such as "step 2" or, if the
+ * plans come from a file, "step 2 at FILE:7:3"; a range of bytes, such as "OUT[8..16) of rank 1"; a
+ * value; and a set of ranks. */
+char *tt_prove_say_step(const struct tt_prover *p, char text[TT_PROVE_STEP_TEXT],
+                        const struct tt_part *part, uint32_t at);
 char *tt_prove_say_bytes(const struct tt_prover *p, char *text, size_t size,
                          const struct tt_memory *m, int64_t off, int64_t len);
 char *tt_prove_say_value(const struct tt_prover *p, char *text, size_t size,

@@ -716,14 +716,13 @@ static bool over(struct tt_prover *p, struct tt_part *part, struct tt_memory *m,
                  uint32_t access)
 {
     if (tt_likely(tt_prove_before(p, access, &part->end))) return true;
-    char bytes[80];
+    char bytes[80], step[TT_PROVE_STEP_TEXT];
     const struct tt_proof_access *a = &p->accesses[access];
     return tt_prove_fault_at_end(
-        p, part, TT_FAULT_CLOSED,
-        "rank %d ends while rank %d may still touch %s (its lane %d, step %u)", part->rank,
-        p->parts[a->part].rank,
+        p, part, TT_FAULT_CLOSED, "rank %d ends while rank %d may still touch %s (its lane %d, %s)",
+        part->rank, p->parts[a->part].rank,
         tt_prove_say_bytes(p, bytes, sizeof bytes, m, m->at[i].off, end_of(m, i) - m->at[i].off),
-        a->lane, a->at);
+        a->lane, tt_prove_say_step(p, step, &p->parts[a->part], a->at));
 }
 
 bool tt_prove_quiet(struct tt_prover *p, struct tt_part *part, struct tt_memory *m)

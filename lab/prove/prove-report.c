@@ -77,6 +77,20 @@ char *tt_prove_say_bytes(const struct tt_prover *p, char *text, size_t size,
     return text;
 }
 
+char *tt_prove_say_step(const struct tt_prover *p, char text[TT_PROVE_STEP_TEXT],
+                        const struct tt_part *part, uint32_t at)
+{
+    char place[TT_PROVE_STEP_TEXT - 24] = "";
+    const struct tt_plan *plan = part->plan;
+    uint32_t lane = plan->lanes - 1;
+    while (plan->lane[lane].first > at) lane--;
+    if (p->problem->file)
+        tt_plan_file_place(p->problem->file, part->call, p->p, part->rank, at, place, sizeof place);
+    snprintf(text, TT_PROVE_STEP_TEXT, "step %u%s%s", at - plan->lane[lane].first,
+             place[0] ? " at " : "", place);
+    return text;
+}
+
 static bool has(const uint64_t *set, int rank)
 {
     return set[rank / 64] >> rank % 64 & 1;
@@ -148,10 +162,11 @@ static void say_step(struct prove_report_text *t, const struct tt_plan *plan,
 static void say_lane(struct tt_prover *p, struct prove_report_text *t,
                      const struct tt_proof_lane *lane)
 {
+    char number[TT_PROVE_STEP_TEXT];
     const struct tt_plan *plan = lane->part->plan;
     say_part(p, t, lane->part);
     if (plan->lanes > 1) say(t, ", lane %d", lane->index);
-    say(t, ", step %u", lane->step.at - plan->lane[lane->index].first);
+    say(t, ", %s", tt_prove_say_step(p, number, lane->part, lane->step.at));
     say_step(t, plan, &lane->step);
 }
 
@@ -205,7 +220,7 @@ bool tt_prove_fault_at_end(struct tt_prover *p, const struct tt_part *part, enum
 bool tt_prove_race(struct tt_prover *p, const struct tt_memory *m, int64_t off, int64_t len,
                    uint32_t access, bool write, uint32_t other, bool other_writes)
 {
-    char bytes[80];
+    char bytes[80], number[TT_PROVE_STEP_TEXT];
     const struct tt_proof_access *a = &p->accesses[other];
     const struct tt_part *part = &p->parts[a->part];
     bool slot = m->buf == TT_WIN && part->execution != p->running->part->execution;
@@ -219,7 +234,7 @@ bool tt_prove_race(struct tt_prover *p, const struct tt_memory *m, int64_t off, 
     say(&t, "%s %s, which ", write ? "writes" : "reads", bytes);
     say_part(p, &t, part);
     if (part->plan->lanes > 1) say(&t, ", lane %d", a->lane);
-    say(&t, ", step %u %s ", a->at - part->plan->lane[a->lane].first,
+    say(&t, ", %s %s ", tt_prove_say_step(p, number, part, a->at),
         other_writes ? "writes" : "reads");
     say(&t, a->end == TT_UNDER_WAY ? "until its wait" : "with nothing that orders the two");
     return false;

@@ -91,12 +91,14 @@ static void append(struct tt_channel *channel, struct tt_proof_message *m)
 static bool deliver(struct tt_prover *p, struct tt_proof_message *send,
                     struct tt_proof_message *recv)
 {
-    if (send->place.len != recv->place.len)
+    char from[TT_PROVE_STEP_TEXT], to[TT_PROVE_STEP_TEXT];
+    const struct tt_part *sender = send->lane->part, *receiver = recv->lane->part;
+    if (tt_unlikely(send->place.len != recv->place.len))
         return tt_prove_fault(
-            p, TT_FAULT_SIZE,
-            "rank %d's step %u sends %ld bytes, rank %d's step %u receives %ld (lane %d)",
-            send->lane->part->rank, send->at, (long)send->place.len, recv->lane->part->rank,
-            recv->at, (long)recv->place.len, send->lane->index);
+            p, TT_FAULT_SIZE, "rank %d's %s sends %ld bytes, rank %d's %s receives %ld (lane %d)",
+            sender->rank, tt_prove_say_step(p, from, sender, send->at), (long)send->place.len,
+            receiver->rank, tt_prove_say_step(p, to, receiver, recv->at), (long)recv->place.len,
+            send->lane->index);
     return tt_prove_peek(p, &send->place, &p->result) &&
            tt_prove_store(p, &recv->place, &p->result);
 }
@@ -612,11 +614,13 @@ static bool all_waited(struct tt_prover *p, const struct tt_proof_lane *lane)
     uint32_t n = lane->part->plan->lane[lane->index].starts * TT_IN_FLIGHT;
     for (uint32_t i = 0; lane->under_way && i < n; i++) {
         const struct tt_begun *b = &lane->begun[i];
+        char step[TT_PROVE_STEP_TEXT];
         if (b->under_way)
             return tt_prove_fault_at_end(
                 p, lane->part, TT_FAULT_NOT_WAITED,
-                "lane %d ends without a wait for instance %lu of %%%u (step %u)", lane->index,
-                (unsigned long)b->instance, i / TT_IN_FLIGHT, b->at);
+                "lane %d ends without a wait for instance %lu of %%%u (%s)", lane->index,
+                (unsigned long)b->instance, i / TT_IN_FLIGHT,
+                tt_prove_say_step(p, step, lane->part, b->at));
     }
     return true;
 }

@@ -17,6 +17,7 @@
 #define TT_PLAN_PROVE_H
 
 #include "plan/plan.h"
+#include "text/plan-file.h"
 #include "topo/map.h"
 
 /* X(name, text): the faults that a proof can find. */
@@ -77,11 +78,15 @@ struct tt_proof_execution {
  * execution uses this slot. 0 means TT_PROOF_SLOTS.
  *
  * map: the nodes of the ranks and what the ranks can access; NULL means one node on which all
- * buffers can be read. */
+ * buffers can be read.
+ *
+ * file: the plan file from which all plans come; the description of a fault then says where in the
+ * file its steps are. NULL: the plans come from no file. */
 struct tt_proof_case {
     int p, executions, in_flight, held;
     const struct tt_proof_execution *execution;
     const struct tt_map *map;
+    const struct tt_plan_file *file;
 };
 
 /* TT_PROOF_SLOTS is smaller than TT_SLOTS of a real team. So even a short sequence of executions

@@ -51,8 +51,12 @@ static tutti_status prove(struct served *s, struct tt_prover *prover)
     struct tt_proof_execution twice[2];
     for (int i = 0; i < 2; i++)
         twice[i] = (struct tt_proof_execution){(const struct tt_plan *const *)s->plans, s->calls};
-    struct tt_proof_case problem = {
-        .p = s->p, .executions = 2, .in_flight = 2, .execution = twice, .map = s->request->map};
+    struct tt_proof_case problem = {.p = s->p,
+                                    .executions = 2,
+                                    .in_flight = 2,
+                                    .execution = twice,
+                                    .map = s->request->map,
+                                    .file = &s->file};
     TT_TRY(tt_prove(prover, &problem, &proof));
     if (proof.fault == TT_FAULT_NONE) return TUTTI_OK;
     return tt_fail(TUTTI_ERR_UNSUPPORTED, "the schedule of the plan file %s is refuted%s: %s: %s",

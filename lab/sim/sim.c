@@ -676,7 +676,8 @@ static tutti_status stopped(const struct tt_sim *sim)
         if (l->ended || !l->has_step) continue;
         return tt_fail(TUTTI_ERR_ARG, "%d of %d ranks wait for ever: rank %d at its %s, step %u",
                        sim->job->p - sim->ended, sim->job->p, r,
-                       tt_word(&tt_step_words, (int)l->step.kind), l->step.at);
+                       tt_word(&tt_step_words, (int)l->step.kind),
+                       l->step.at - sim->rank[r].plan->lane[i].first);
     }
     return tt_fail(TUTTI_ERR_ARG, "rank %d waits for ever", r);
 }

@@ -55,6 +55,16 @@ void tt_lex_missing(struct tt_lex *in, const char *format, ...)
     va_end(args);
 }
 
+void tt_lex_wrong_at(struct tt_lex *in, const struct tt_lex *place, const char *format, ...)
+{
+    va_list args;
+    in->line = place->line;
+    in->line_begin = place->line_begin;
+    va_start(args, format);
+    complain(in, place->at, format, args);
+    va_end(args);
+}
+
 static bool is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';

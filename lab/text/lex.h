@@ -25,6 +25,10 @@ __attribute__((format(printf, 2, 3))) void tt_lex_wrong(struct tt_lex *in, const
 __attribute__((format(printf, 2, 3))) void tt_lex_missing(struct tt_lex *in, const char *format,
                                                           ...);
 
+/* Records an error at an earlier place, unless there is an error already. */
+__attribute__((format(printf, 3, 4))) void
+tt_lex_wrong_at(struct tt_lex *in, const struct tt_lex *place, const char *format, ...);
+
 /* tt_lex_take reads `text` (a whole word or a sign) if it comes next, and returns whether it did.
  * tt_lex_need records an error if something else comes next. */
 bool tt_lex_take(struct tt_lex *in, const char *text);

@@ -52,18 +52,44 @@ static int64_t bytes(struct tt_parser *to, const char *what)
     return tt_parse_number(to, 0, TT_TEXT_BYTES, what);
 }
 
+/* Records an error if the word that was read last needs more loops around the step than there are:
+ * one, or two for `j`. Without them, the word would have no effect, or one that depends on loops
+ * elsewhere in the plan. */
+static void need_loops(struct tt_parser *to, int loops, const char *word)
+{
+    static const char *const around[] = {"a loop", "two loops, one in the other,"};
+    if (to->depth < loops)
+        tt_lex_wrong(&to->in, "'%s' is for steps in loops: expected %s around this step", word,
+                     around[loops - 1]);
+}
+
+/* Parses `i`, the turn of the inner loop. take_outer reads `j`, the turn of the outer loop, if it
+ * comes next. */
+static void parse_inner(struct tt_parser *to)
+{
+    tt_lex_need(&to->in, "i");
+    need_loops(to, 1, "i");
+}
+
+static bool take_outer(struct tt_parser *to)
+{
+    if (!tt_lex_take(&to->in, "j")) return false;
+    need_loops(to, 2, "j");
+    return true;
+}
+
 /* Parses the part of a range that depends on the turn i of the inner loop, such as "i%2" or
  * "(i+1)". The factor that follows, as in "i%2*4K", is not parsed here. */
 static void inner_turn(struct tt_parser *to, struct tt_shape *s)
 {
     struct tt_lex *in = &to->in;
     if (tt_lex_take(in, "(")) {
-        tt_lex_need(in, "i");
+        parse_inner(to);
         tt_lex_need(in, "+");
         s->phase = (int32_t)tt_parse_atom(to, 0, INT32_MAX, "a phase");
         tt_lex_need(in, ")");
     } else {
-        tt_lex_need(in, "i");
+        parse_inner(to);
     }
     if (tt_lex_take(in, "%")) s->mod = (int32_t)tt_parse_atom(to, 1, INT32_MAX, "a modulus");
 }
@@ -76,7 +102,7 @@ static void turns(struct tt_parser *to, struct tt_shape *s)
     for (;;) {
         bool plus = tt_lex_take(in, "+"), minus = !plus && tt_lex_take(in, "-");
         if (!plus && !minus) return;
-        int outer = tt_lex_take(in, "j");
+        int outer = take_outer(to);
         if (!outer) inner_turn(to, s);
         if (there[outer]) tt_lex_wrong(in, "%s is there already", outer ? "j" : "i");
         there[outer] = true;
@@ -175,6 +201,7 @@ static struct length parse_length(struct tt_parser *to)
     tt_lex_need(in, "len");
     s.len = tt_parse_amount(to, TT_TEXT_BYTES, "a length");
     if (!tt_lex_take(in, "tail")) return s;
+    need_loops(to, 1, "tail");
     s.tail = bytes(to, "the tail's length");
     if (!tt_lex_take(in, "every")) return s;
     s.mod = (int32_t)tt_parse_number(to, 1, INT32_MAX, "a number of turns");
@@ -198,8 +225,8 @@ static uint32_t parse_value(struct tt_parser *to, int inc[TT_DEPTH])
     for (;;) {
         bool plus = tt_lex_take(in, "+"), minus = !plus && tt_lex_take(in, "-");
         if (!plus && !minus) return (uint32_t)first;
-        int outer = tt_lex_take(in, "j");
-        if (!outer) tt_lex_need(in, "i");
+        int outer = take_outer(to);
+        if (!outer) parse_inner(to);
         if (inc[outer]) tt_lex_wrong(in, "%s is there already", outer ? "j" : "i");
         int64_t by = 1;
         if (tt_lex_take(in, "*")) by = tt_parse_amount(to, INT32_MAX, "what a turn adds");
@@ -247,7 +274,7 @@ static void parse_loop(struct tt_parser *to)
 {
     struct tt_lex *in = &to->in;
     if (to->depth++ == TT_DEPTH) tt_lex_wrong(in, "loops are at most %d deep", TT_DEPTH);
-    uint32_t turns_n = (uint32_t)tt_parse_amount(to, UINT32_MAX, "a number of turns");
+    uint32_t turns_n = (uint32_t)tt_parse_amount(to, TT_TURNS, "a number of turns");
     tt_lex_need(in, "{");
     if (in->failed) return;
     open_block(to, TT_BLOCK_LOOP);
@@ -565,6 +592,7 @@ static const struct statement {
 
 static void from(struct tt_parser *to)
 {
+    need_loops(to, 1, "from");
     uint32_t turn = (uint32_t)tt_parse_number(to, 1, UINT32_MAX, "the first turn");
     if (!to->in.failed) tt_from(to->b, turn);
 }
@@ -585,7 +613,7 @@ static bool block(struct tt_parser *to)
     return false;
 }
 
-bool tt_parse_step(struct tt_parser *to)
+static bool statement(struct tt_parser *to)
 {
     for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
         const struct statement *s = &statements[i];
@@ -596,4 +624,19 @@ bool tt_parse_step(struct tt_parser *to)
         return true;
     }
     return block(to);
+}
+
+bool tt_parse_step(struct tt_parser *to)
+{
+    struct tt_lex begin = to->in;
+    int64_t before = tt_builder_steps(to->b);
+    bool read = statement(to);
+    if (!read || to->in.failed) return read;
+    int64_t now = tt_builder_steps(to->b);
+    if (to->place && before <= to->sought && to->sought < now) *to->place = begin;
+    if (now < 0) {
+        (void)tt_builder_finish(to->b); /* sets the error that the builder keeps */
+        tt_lex_wrong_at(&to->in, &begin, "%s", tutti_error());
+    }
+    return true;
 }

@@ -154,26 +154,45 @@ static void lane(struct tt_parser *to, int number)
     if (to->blocks_n) tt_lex_missing(&to->in, "expected } or a step");
 }
 
-static struct tt_plan *finished(struct tt_parser *to)
-{
-    struct tt_plan *plan = to->in.failed ? NULL : tt_builder_finish(to->b);
-    const char *invalid = plan ? tt_plan_invalid(plan) : tutti_error();
-    tt_builder_free(to->b);
-    to->b = NULL;
-    if (!invalid || to->in.failed) return plan;
-    tt_lex_missing(&to->in, "the plan above is wrong: %s", invalid);
-    tt_plan_free(plan);
-    return NULL;
-}
-
-static struct tt_plan *plan(struct tt_parser *to)
+static void header_and_lanes(struct tt_parser *to)
 {
     int lanes = 0;
     header(to);
     tt_lex_need(&to->in, "lane");
     do lane(to, lanes++);
     while (tt_lex_take(&to->in, "lane"));
-    return finished(to);
+}
+
+static void drop_builder(struct tt_parser *to)
+{
+    tt_builder_free(to->b);
+    to->b = NULL;
+}
+
+/* Records what is wrong with the structure of the plan whose header begins at `at`: at the place of
+ * the step, or behind the plan if the fault belongs to no step. */
+static void wrong_structure(struct tt_parser *to, const struct tt_lex *at, int64_t step,
+                            const char *invalid)
+{
+    struct tt_lex place;
+    if (step >= 0 && tt_parse_place(at, to->given, to->p, to->me, step, &place))
+        tt_lex_wrong_at(&to->in, &place, "this step is wrong: %s", invalid);
+    else
+        tt_lex_missing(&to->in, "the plan above is wrong: %s", invalid);
+}
+
+static struct tt_plan *plan(struct tt_parser *to)
+{
+    struct tt_lex at = to->in;
+    int64_t step = -1;
+    header_and_lanes(to);
+    struct tt_plan *plan = to->in.failed ? NULL : tt_builder_finish(to->b);
+    const char *invalid = plan ? tt_plan_invalid(plan, &step) : tutti_error();
+    drop_builder(to);
+    if (!invalid || to->in.failed) return plan;
+    wrong_structure(to, &at, step, invalid);
+    tt_plan_free(plan);
+    return NULL;
 }
 
 static void set_error(const struct tt_text_error *wrong, struct tt_text_error *error)
@@ -186,6 +205,20 @@ static void end(struct tt_parser *to)
 {
     tt_free(to->list);
     tt_free(to->ids);
+}
+
+bool tt_parse_place(const struct tt_lex *at, const struct tt_call *call, int p, int me,
+                    int64_t step, struct tt_lex *place)
+{
+    struct tt_text_error error;
+    struct tt_parser to = {
+        .in = *at, .given = call, .p = p, .me = me, .place = place, .sought = step};
+    to.in.error = &error;
+    *place = (struct tt_lex){.at = NULL};
+    header_and_lanes(&to);
+    drop_builder(&to);
+    end(&to);
+    return place->at != NULL;
 }
 
 int tt_plans_parse(const char *text, struct tt_plan **plans, int most, struct tt_text_error *error)

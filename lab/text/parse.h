@@ -52,6 +52,10 @@ struct tt_parser {
     tt_started *ids;  /* for each id of this lane, what the builder has returned for its step */
     uint32_t started; /* the number of ids in this lane */
     size_t ids_room;
+    /* if not NULL: where to put the place of step number `sought` of the plan, as soon as the step
+     * has been appended */
+    struct tt_lex *place;
+    int64_t sought;
     void *list; /* the operands or ranks that the current step lists */
     size_t listed, room;
 };
@@ -62,6 +66,12 @@ struct tt_parser {
  * an error. */
 struct tt_plan *tt_parse_for_call(const struct tt_lex *at, const struct tt_call *call, int p,
                                   int me, struct tt_text_error *error);
+
+/* Finds the statement from which step number `step` of the plan comes. Sets *place to the beginning
+ * of the statement. Returns false if the plan cannot be parsed up to there. The other arguments are
+ * those of tt_parse_for_call, with which the plan has been parsed before. */
+bool tt_parse_place(const struct tt_lex *at, const struct tt_call *call, int p, int me,
+                    int64_t step, struct tt_lex *place);
 
 /* ---- parse-number.c ---- */
 

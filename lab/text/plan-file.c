@@ -32,24 +32,28 @@ static tutti_status unreadable(const char *name, const char *why)
     return tt_fail(TUTTI_ERR_SYSTEM, "the plan file %s cannot be read: %s", name, why);
 }
 
-/* Reads the whole file. Sets *text, which ends with a \0, and *n to its bytes without the \0. */
+/* Reads the whole file. Sets *text, which ends with a \0, and *n to its bytes without the \0. Stops
+ * at the first piece that is no text, because a device such as /dev/zero never ends. */
 static tutti_status read_all(FILE *in, const char *name, char **text, size_t *n)
 {
-    size_t room = 0;
+    size_t room = 0, before;
     *text = NULL;
     *n = 0;
     do {
         room = 2 * room + 4096;
-        char *more = room <= BYTES_MOST ? tt_realloc(*text, room + 1) : NULL;
+        if (room > BYTES_MOST) return unreadable(name, "it is longer than half a GiB");
+        char *more = tt_realloc(*text, room + 1);
         if (!more)
             return tt_fail(TUTTI_ERR_MEMORY,
                            "no memory for the plan file %s of more than %zu bytes", name, *n);
         *text = more;
+        before = *n;
         *n += fread(*text + *n, 1, room - *n, in);
+        if (memchr(*text + before, '\0', *n - before))
+            return unreadable(name, "it holds bytes that are no text");
     } while (*n == room);
     (*text)[*n] = '\0';
-    if (ferror(in)) return unreadable(name, strerror(errno));
-    return strlen(*text) == *n ? TUTTI_OK : unreadable(name, "it holds bytes that are no text");
+    return ferror(in) ? unreadable(name, strerror(errno)) : TUTTI_OK;
 }
 
 tutti_status tt_plan_file_open(struct tt_plan_file *file, const char *path)
@@ -198,12 +202,31 @@ void tt_plan_file_close(struct tt_plan_file *file)
 
 /* ---- The plans ---- */
 
+static const struct tt_plan_section *find_for(const struct tt_plan_file *file, int rank)
+{
+    const struct tt_plan_section *s = find(file, rank);
+    return s ? s : find(file, ANY_RANK);
+}
+
+char *tt_plan_file_place(const struct tt_plan_file *file, const struct tt_call *call, int p, int me,
+                         int64_t step, char *text, size_t size)
+{
+    enum { NUMBERS = 24 }; /* the room for ":LINE:COLUMN" */
+    struct tt_lex place;
+    const struct tt_plan_section *s = find_for(file, me);
+    size_t n = strlen(file->name), most = size - NUMBERS;
+    const char *name = file->name + (n > most ? n - most : 0); /* the end of a long path */
+    text[0] = '\0';
+    if (s && tt_parse_place(&s->at, call, p, me, step, &place))
+        snprintf(text, size, "%s:%d:%d", name, place.line, (int)(place.at - place.line_begin) + 1);
+    return text;
+}
+
 struct tt_plan *tt_plan_file_plan(const struct tt_plan_file *file, const struct tt_call *call,
                                   int p, int me)
 {
     struct tt_text_error error;
-    const struct tt_plan_section *s = find(file, me);
-    if (!s) s = find(file, ANY_RANK);
+    const struct tt_plan_section *s = find_for(file, me);
     struct tt_plan *plan = s ? tt_parse_for_call(&s->at, call, p, me, &error) : NULL;
     if (plan) return plan;
     if (s)

@@ -51,6 +51,12 @@ struct tt_plan *tt_plan_file_plan(const struct tt_plan_file *file, const struct 
 bool tt_plan_file_plans(const struct tt_plan_file *file, const struct tt_call *call, int p,
                         struct tt_plan **plans);
 
+/* Writes to `text` where the statement begins from which step number `step` (in plan->steps) of
+ * this rank's plan comes, such as "FILE:7:3"; "" if that cannot be found. The plan has been parsed
+ * from the file before, for this call. Returns text. */
+char *tt_plan_file_place(const struct tt_plan_file *file, const struct tt_call *call, int p, int me,
+                         int64_t step, char *text, size_t size);
+
 /* Prints the lines that come before the plans in a file. */
 void tt_plan_file_print_head(const struct tt_problem *problem, FILE *out);
 

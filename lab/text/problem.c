@@ -191,6 +191,15 @@ static void key_radix(struct parser *to, struct problem_piece value)
     to->problem->call.radix = (int32_t)radix;
 }
 
+static void key_lanes(struct parser *to, struct problem_piece value)
+{
+    int64_t lanes = size(to, value, "a whole number");
+    if (!to->in.failed && (lanes < TT_LANES_LEAST || lanes > TT_LANES_MOST))
+        tt_reader_wrong(&to->in, value.begin, "%" PRId64 " lanes: must be from %d to %d", lanes,
+                        TT_LANES_LEAST, TT_LANES_MOST);
+    to->problem->call.lanes = (int32_t)lanes;
+}
+
 static void key_order(struct parser *to, struct problem_piece value)
 {
     static const char *const orders[] = {"rank", "any"};
@@ -283,9 +292,9 @@ static bool has_counts(enum tt_coll coll)
     return tt_call_counts(&(struct tt_call){.coll = coll});
 }
 
-static const char *const key_names[] = {"root", "slice", "order", "inplace",
-                                        "seed", "skew",  "radix", "graph"};
-static const struct tt_words key_words = {key_names, 8};
+static const char *const key_names[] = {"root", "slice", "order", "inplace", "seed",
+                                        "skew", "radix", "graph", "lanes"};
+static const struct tt_words key_words = {key_names, 9};
 static const struct {
     bool (*applies)(enum tt_coll);
     void (*read)(struct parser *, struct problem_piece);
@@ -294,6 +303,7 @@ static const struct {
     {has_order, key_order},       {tt_coll_has_place, key_inplace},
     {always, key_seed},           {has_counts, key_skew},
     {always, key_radix},          {has_neighbors, key_graph},
+    {moves, key_lanes},
 };
 
 static void key(struct parser *to)
@@ -429,13 +439,14 @@ static void show(FILE *file, const char *text, size_t n)
 
 /* Prints the message, the text and a caret (problem.h). From a long text, prints only the part
  * around the place of the error. */
-void tt_problem_complain(FILE *file, const char *text, const struct tt_problem_error *error)
+void tt_problem_complain(FILE *file, const char *command, const char *text,
+                         const struct tt_problem_error *error)
 {
     enum { SHOWN = 100, BEFORE = 60 };
     size_t length = strlen(text), from = 0;
     if (length > SHOWN && error->at > BEFORE) from = error->at - BEFORE;
     const char *cut = from ? "..." : "";
-    fprintf(file, "tutti: bad problem: ");
+    fprintf(file, "%s: bad problem: ", command);
     show(file, error->text, sizeof error->text);
     fprintf(file, "\n  %s", cut);
     show(file, text + from, SHOWN);
@@ -459,6 +470,7 @@ static void print_keys(FILE *out, const struct tt_problem *problem)
     if (call->root) fprintf(out, "/root=%d", (int)call->root);
     if (call->slice) fprintf(out, "/slice=%s", tt_print_size(text, call->slice));
     if (call->radix) fprintf(out, "/radix=%d", (int)call->radix);
+    if (call->lanes) fprintf(out, "/lanes=%d", (int)call->lanes);
     if (call->commutes != (!tt_coll_has_op(call->coll) || call->op < TUTTI_OP_USER))
         fprintf(out, "/order=%s", call->commutes ? "any" : "rank");
     if (call->in_place) fprintf(out, "/inplace=1");

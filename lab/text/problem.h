@@ -16,6 +16,8 @@
  *     slice=BYTES   slice of a pipeline; without the key the algorithm decides
  *     radix=K       branching of trees, simultaneous partners of exchanges; without the key the
  *                   algorithm decides
+ *     lanes=N       the most slices on which an algorithm for several nodes works at the same time,
+ *                   each in a lane of the plan; without the key the algorithm decides
  *     order=rank    operands are combined in rank order; the algorithm `exchange` for alltoall(v)
  *                   serves the ranks from 0 on in rank order instead of in random order
  *     order=any     operands of a user-defined operation may be combined in any order
@@ -98,9 +100,10 @@ tutti_status tt_problem_parse(const char *text, struct tt_problem *problem,
                               struct tt_problem_error *error);
 /* Writes the shortest string that parses to the same problem. Returns buffer. */
 char *tt_problem_print(const struct tt_problem *problem, char buffer[TT_PROBLEM_TEXT]);
-/* Prints the message, the string (a part of it if it is long), and a caret below the place of the
- * error. */
-void tt_problem_complain(FILE *file, const char *text, const struct tt_problem_error *error);
+/* Prints the name of the command, the message, the string (a part of it if it is long), and a caret
+ * below the place of the error. */
+void tt_problem_complain(FILE *file, const char *command, const char *text,
+                         const struct tt_problem_error *error);
 
 /* Returns how many elements the array `room` of tt_problem_call must have. */
 size_t tt_problem_room(const struct tt_problem *problem);

@@ -2,7 +2,10 @@
  *
  * Clients: how a rank joins a job and leaves it, how it waits, and memory that ranks share.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "api/api.h"
 #include "api/report.h"
@@ -78,6 +81,20 @@ static tutti_status lay_out(tutti_client *client)
     return TUTTI_OK;
 }
 
+/* Loads the wisdom. If the file that TUTTI_WISDOM names does not exist, warns of that in the first
+ * client: the user may have misspelt the name. A job that measures makes the file. */
+static void load_wisdom(struct tt_fabric *fabric)
+{
+    static atomic_flag warned = ATOMIC_FLAG_INIT;
+    const char *given = tt_setting("TUTTI_WISDOM"), *choice = tt_setting("TUTTI_CHOICE");
+    bool measures = choice && strcmp(choice, "measure") == 0;
+    bool named = given && *given && strcmp(given, "0") != 0;
+    bool missing = named && access(given, F_OK) != 0 && errno == ENOENT;
+    if (missing && !measures && !atomic_flag_test_and_set(&warned))
+        tt_warn("TUTTI_WISDOM=%s: there is no such file, so there is no wisdom", given);
+    tt_wisdom_load(fabric->size, &fabric->wisdom);
+}
+
 static tutti_status set_up(tutti_client *client)
 {
     TT_TRY(tt_fabric_init(&client->fabric, &client->seat));
@@ -92,8 +109,7 @@ static tutti_status set_up(tutti_client *client)
     tt_served_open(client->msg, &client->world->run);
     client->world->run.context = tt_msg_context(client->msg, 0);
     tt_remote_add(client->remote_teams, &client->world->run, 0);
-    if (client->fabric.me == 0 && client->fabric.size > 1)
-        tt_wisdom_load(client->fabric.size, &client->fabric.wisdom);
+    if (client->fabric.me == 0 && client->fabric.size > 1) load_wisdom(&client->fabric);
     client->fabric.measure_machine = tt_calibrate_briefly;
     client->fabric.load_rankings = tt_rankings_load;
     client->fabric.check_settings = tt_warn_check;
@@ -136,24 +152,32 @@ tutti_status tt_client_join(struct tt_seat *seat, bool owns, tutti_client **made
     return TUTTI_OK;
 }
 
-tutti_status tutti_init(tutti_client **client)
+/* Makes a client. If that succeeds, tutti_error() keeps its text, although some attempts may have
+ * failed, such as that to find a launcher. */
+static tutti_status init(const struct tt_gather *gather, tutti_client **client)
 {
     struct tt_seat seat;
-    if (!client) return tt_fail(TUTTI_ERR_ARG, "client is NULL");
-    TT_TRY(tt_boot_attach(&seat, NULL));
-    return tt_client_join(&seat, true, client);
+    char kept[TT_ERROR_TEXT];
+    tt_error_keep(kept);
+    TT_TRY(tt_boot_attach(&seat, gather));
+    TT_TRY(tt_client_join(&seat, true, client));
+    tt_error_restore(kept);
+    return TUTTI_OK;
+}
+
+tutti_status tutti_init(tutti_client **client)
+{
+    return client ? init(NULL, client) : tt_fail(TUTTI_ERR_ARG, "client is NULL");
 }
 
 tutti_status tutti_init_with(tutti_allgather_fn *allgather, void *arg, int rank, int size,
                              tutti_client **client)
 {
-    struct tt_seat seat;
     const struct tt_gather gather = {allgather, arg, rank, size};
     if (!client || !allgather)
         return tt_fail(TUTTI_ERR_ARG, "%s is NULL", client ? "allgather" : "client");
     if (size < 1) return tt_fail(TUTTI_ERR_ARG, "size is %d, not at least 1", size);
-    TT_TRY(tt_boot_attach(&seat, &gather));
-    return tt_client_join(&seat, true, client);
+    return init(&gather, client);
 }
 
 static bool in_flight(const tutti_client *client)
@@ -203,12 +227,13 @@ static tutti_status settle_all(tutti_client *client, char *text, size_t n)
 }
 
 /* Returns the error from tutti_finalize, and logs it, because few programs check what
- * tutti_finalize returns and no later call could return the error. */
-static tutti_status return_last(tutti_status status, const char *text)
+ * tutti_finalize returns and no later call could return the error. `text` is the text of the error
+ * or, if the status is OK, that of tutti_error() before the call. */
+static tutti_status return_last(tutti_status status, const char text[TT_ERROR_TEXT])
 {
-    if (status == TUTTI_OK) return TUTTI_OK;
-    tt_log_error("tutti_finalize: %s: %s", tutti_status_text(status), text);
-    return tt_fail(status, "%s", text);
+    tt_error_restore(text);
+    if (status != TUTTI_OK) tt_log_error("tutti_finalize: %s: %s", tutti_status_text(status), text);
+    return status;
 }
 
 /* Leaves the teams. A word of shared memory counts this rank's requests that are under way. After
@@ -232,9 +257,10 @@ static void keep_rankings(const struct tt_fabric *f)
 
 tutti_status tutti_finalize(tutti_client *client)
 {
-    char text[512];
+    char text[TT_ERROR_TEXT];
     if (!client) return TUTTI_OK;
     TT_TRY_HANDLE(client);
+    tt_error_keep(text);
     const struct tt_fabric *f = &client->fabric;
     tt_helpers_end(client);
     tt_wait_set_lock(&client->fabric.policy, NULL); /* no other thread uses the client any more */

@@ -27,11 +27,21 @@ static bool concerns_user(const struct tt_team *t)
     return t->broken != TUTTI_OK && !t->reported && ours;
 }
 
-/* The result of advancing teams: the first error that no call has returned yet, and the events. */
+/* The result of advancing teams: the first error that no call has returned yet, with its text, and
+ * the events. The text is not set if the status is OK. */
 struct advanced {
     tutti_status status;
     int events;
+    char text[TT_ERROR_TEXT];
 };
+
+/* Makes an error the result. Its text is kept, because other teams, which are advanced after it,
+ * may have errors of their own. */
+static __attribute__((cold)) void note_first(struct advanced *all, tutti_status status)
+{
+    all->status = status;
+    tt_error_keep(all->text);
+}
 
 /* Advances the collectives in flight on a team, and counts the events. Advancing a team may also
  * advance the context and handle messages of the program. These events count as well, because
@@ -42,7 +52,7 @@ static void advance_team(struct tt_team *t, void *arg)
     uint64_t before = t->my_done, handled = t->events;
     if (t->my_done != t->next) tt_team_advance(t);
     tt_team_check(t, false);
-    if (all->status == TUTTI_OK && concerns_user(t)) all->status = tt_team_error(t);
+    if (all->status == TUTTI_OK && concerns_user(t)) note_first(all, tt_team_error(t));
     all->events += (int)(t->my_done - before) + (int)(t->events - handled);
 }
 
@@ -61,7 +71,10 @@ static void look_at_all(tutti_client *client, struct advanced *all)
 static tutti_status advance_teams(tutti_client *client, tutti_status status, int *events)
 {
     struct tt_team *world = &client->world->run;
-    struct advanced all = {.status = status};
+    struct advanced all; /* setting the text as well would take time */
+    all.status = TUTTI_OK;
+    all.events = 0;
+    if (tt_unlikely(status != TUTTI_OK)) note_first(&all, status);
     uint64_t handled = world->events;
     uint32_t failures = atomic_load(&client->fabric.job->failures);
     if (client->freed > 0) tt_teams_leave(client);
@@ -73,6 +86,7 @@ static tutti_status advance_teams(tutti_client *client, tutti_status status, int
         tt_team_each_busy(world, advance_team, &all);
     client->failures = failures;
     *events += all.events;
+    if (tt_unlikely(all.status != TUTTI_OK)) tt_error_restore(all.text);
     return all.status;
 }
 
@@ -104,7 +118,8 @@ tutti_status tutti_drain(tutti_context *context)
     TT_LOCKED(TT_CONTEXT_LOCK(context), tutti_drain(context));
     if (tt_likely(tt_msg_is_drained(context))) return TUTTI_OK;
     int events;
-    (void)tt_msg_advance(context, &events); /* the next tutti_advance returns its errors */
+    /* the next tutti_advance returns the errors */
+    if (tt_msg_advance(context, &events) != TUTTI_OK) tt_error_undo();
     return tt_msg_is_drained(context) ? TUTTI_OK : TUTTI_AGAIN;
 }
 

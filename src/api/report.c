@@ -51,15 +51,21 @@ static bool call_of(const struct tt_tally_row *row, struct tt_call *call)
 /* Returns the time that the machine model predicts for a call that the row counts; -1: it predicts
  * none. The team of the call may be freed by now, so only its number of ranks is known, and not on
  * which nodes they are. So the function predicts a call only if the job is on one node, or if the
- * team has as many ranks as the world. */
+ * team has as many ranks as the world. If the ranks of the call had counts of their own, the
+ * function predicts the time with equal counts. */
 static int64_t predicted_ps(const tutti_client *client, const struct tt_tally_row *row)
 {
     struct tt_map map = client->world->run.map;
     struct tt_call call;
+    struct tt_shares shares;
     struct tt_prediction prediction;
-    if (!map.machine || row->ranks < 2 || !call_of(row, &call)) return -1;
+    if (!map.machine || row->ranks < 2 || row->ranks > TT_PREDICT_RANKS) return -1;
+    if (!call_of(row, &call) || tt_coll_pairs(call.coll)) return -1;
     if (row->ranks != map.p && !tt_map_one_node(&map)) return -1;
     map.p = row->ranks;
+    /* The row counts the elements of all ranks, and tt_share gets those of one. */
+    if (call.coll == TT_COLL_allgatherv) call.n /= map.p;
+    tt_share(&call, &shares, map.p);
     const struct tt_algorithm *a = tt_algorithm_find(call.coll, row->algorithm);
     if (!a || a->refuse(&call, &map)) return -1;
     return tt_predict(a, &call, &map, &prediction) == TUTTI_OK ? prediction.time_ps : -1;

@@ -3,7 +3,6 @@
  * Teams: the world, the structure of a team, and how a team is freed. team-make.c makes teams from
  * teams.
  */
-#include <stdio.h>
 
 #include "api/api.h"
 #include "run/settle.h"
@@ -102,10 +101,10 @@ tutti_status tutti_team_free(tutti_team *team)
         return tt_fail(TUTTI_ERR_ARG, "the world team belongs to the client");
     if (team->requests) return tt_fail(TUTTI_ERR_ARG, "the team has requests that are not freed");
     tt_team_check(&team->run, false);
-    char text[512]; /* the calls below may set another error */
+    char text[TT_ERROR_TEXT]; /* the calls below may set another error */
     tutti_status status = team->run.broken;
     if (status != TUTTI_OK) (void)tt_team_error(&team->run);
-    snprintf(text, sizeof text, "%s", tutti_error());
+    tt_error_keep(text);
     forget_plans(team);
     if (status == TUTTI_OK) tt_trace_call_begin(&team->run, TT_SIGNATURE_FREE, team->run.next);
     tt_team_begin_leaving(&team->run);
@@ -113,5 +112,6 @@ tutti_status tutti_team_free(tutti_team *team)
     tt_handle_end(team);
     client->freed++;
     leave(team);
-    return status == TUTTI_OK ? status : tt_fail(status, "%s", text);
+    tt_error_restore(text);
+    return status;
 }

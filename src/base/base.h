@@ -72,15 +72,20 @@ __attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail_errno(tutti_sta
  * an error leaves its status here for its caller. */
 tutti_status tt_error_status(void);
 
-/* Save and restore the text of tutti_error() around calls whose errors do not concern the user,
- * such as an attempt to write a file of the cache folder. */
 /* Stores the version that the processes of a job compare, as in "0.1.0/1a2b3c4d", and returns
  * `text`. Behind the slash stands a hash of the sources of the library: other sources may use
  * another layout of shared memory, or choose other algorithms. */
 enum { TT_VERSION = 24 };
 char *tt_version(char text[TT_VERSION]);
 
+/* tutti_error() is about the last call of the user that failed. So a function that handles an error
+ * itself, and goes on, must give tutti_error() its former text back:
+ * - tt_error_undo takes back the last error of this thread. Call it right after a function failed
+ *   that called tt_fail once.
+ * - tt_error_keep and tt_error_restore save and restore the text around calls that may fail several
+ *   times, such as an attempt to write a file of the cache folder. */
 enum { TT_ERROR_TEXT = 512 };
+void tt_error_undo(void);
 void tt_error_keep(char kept[TT_ERROR_TEXT]);
 void tt_error_restore(const char kept[TT_ERROR_TEXT]);
 
@@ -133,7 +138,8 @@ int tt_setting_word(const char *name);
 /* The must-match settings: they determine the layout of shared memory and the choice of plans, so
  * they must be equal on all ranks (see tt_boot_meet). A setting of kind NUMBER whose default is not
  * a number counts as 0 if it is not set. */
-#define TT_MUST_MATCH_LIST(X) X(WINDOW) X(EAGER) X(RING) X(SLICE) X(RADIX) X(NETWORK) X(NODES)
+#define TT_MUST_MATCH_LIST(X)                                                                      \
+    X(WINDOW) X(EAGER) X(RING) X(SLICE) X(RADIX) X(LANES) X(NETWORK) X(NODES)
 enum tt_must_match {
 #define TT_MUST_MATCH_ENUM(name) TT_MUST_MATCH_##name,
     TT_MUST_MATCH_LIST(TT_MUST_MATCH_ENUM)
@@ -183,6 +189,7 @@ void tt_stream(void *to, const void *from, size_t n);
 #define TT_STREAMS 0 /* tt_stream is memcpy */
 #endif
 enum { TT_RADIX_LEAST = 2, TT_RADIX_MOST = 1024 }; /* the least and the most TUTTI_RADIX */
+enum { TT_LANES_LEAST = 1, TT_LANES_MOST = 8 };    /* the least and the most TUTTI_LANES */
 #define TT_SLICE_MOST (INT64_C(1) << 40)           /* the most TUTTI_SLICE, in bytes */
 
 /* While the program runs, each rank of a team measures plain stores, and the stores of tt_stream,

@@ -22,9 +22,9 @@ enum {
 struct tt_ranking_shape {
     /* the bytes of a window, of the longest eager message, and of a slice */
     int64_t window, eager, slice;
-    /* 0: all ranks are on one node; else a hash of the nodes of all ranks, which is never 0. If two
-     * different distributions of ranks over nodes have the same hash, which is very unlikely, they
-     * count as equal. */
+    /* 0: all ranks are on one node; else a hash of the nodes of all ranks and of the call's number
+     * of lanes, which is never 0. If two different distributions of ranks over nodes have the same
+     * hash, which is very unlikely, they count as equal. */
     uint64_t nodes;
     int32_t radix, p, cores;
     uint8_t coll;

@@ -58,6 +58,8 @@ enum tt_setting_costs { TT_SETTING_PLAIN, TT_SETTING_RECORDED, TT_SETTING_COSTS 
       "bytes of a slice of a pipeline") \
     X(RADIX, TT_NUMBER(TT_RADIX_LEAST, TT_RADIX_MOST), SAME, COSTS, "the algorithm's", \
       "a number k: children in a tree, ranks that exchange at once, or a radix, by algorithm") \
+    X(LANES, TT_NUMBER(TT_LANES_LEAST, TT_LANES_MOST), SAME, COSTS, "the algorithm's", \
+      "the most slices on which an algorithm for several nodes works at the same time") \
     X(NETWORK, TT_TEXT, SAME, PLAIN, "none", "the network that the ranks are in") \
     X(NODES, TT_TEXT, SAME, PLAIN, "as the ranks share memory", \
       "4,2,1,1: ranks of one machine behave as if they were on nodes of 4, 2, 1 and 1 ranks") \
@@ -94,7 +96,7 @@ enum tt_setting_costs { TT_SETTING_PLAIN, TT_SETTING_RECORDED, TT_SETTING_COSTS 
     X(FAULT, TT_TEXT, OWN, COSTS, "none", "faults to inject, for tests") \
     X(UCX, TT_TEXT, OWN, PLAIN, "libucp.so.0", "the UCX library, a name or a path") \
     X(PEER_TIMEOUT, TT_NUMBER(2, 3600), OWN, PLAIN, "10", \
-      "seconds after which a machine that does not answer counts as lost") \
+      "seconds within which a machine that does not answer counts as lost") \
     X(PMIX, TT_TEXT, OWN, PLAIN, "libpmix.so.2", \
       "the PMIx library, a name or a path; 1: the default; 0: other launchers are ignored") \
     X(DETACH, TT_NUMBER(0, 1), OWN, PLAIN, "0", "1: ranks leave PMIx in their first tutti_init") \

@@ -12,6 +12,7 @@
 #include "base/base.h"
 
 static _Thread_local char last_error[TT_ERROR_TEXT];
+static _Thread_local char error_before[TT_ERROR_TEXT]; /* the text that last_error has replaced */
 static _Thread_local tutti_status last_status;
 
 /* Stores the text of an error. Unless `error` is 0, the text of this errno follows. Formats into a
@@ -26,6 +27,7 @@ static void note(const char *format, va_list args, int error)
         errno = error;
         snprintf(text + used, sizeof text - used, ": %m");
     }
+    memcpy(error_before, last_error, sizeof error_before);
     memcpy(last_error, text, sizeof text);
 }
 
@@ -51,6 +53,11 @@ tutti_status tt_fail_errno(tutti_status status, const char *format, ...)
 tutti_status tt_error_status(void)
 {
     return last_status;
+}
+
+void tt_error_undo(void)
+{
+    memcpy(last_error, error_before, sizeof last_error);
 }
 
 void tt_error_keep(char kept[TT_ERROR_TEXT])

@@ -21,9 +21,9 @@ enum tt_reach_word {
 };
 
 /* A line of wisdom: the fastest algorithm for calls of a shape. Invariants (tt_wise_valid): no
- * number is negative, p >= 2, cores >= 1, the radix is 0 or one that a user may set, and `reach` is
- * an enum tt_reach_word. choose/wisdom.c defines the meanings of `coll`, `type`, `op` and
- * `algorithm`, and ignores a line with a number that has no meaning. */
+ * number is negative, p >= 2, cores >= 1, the radix and the number of lanes are each 0 or a number
+ * that a user may set, and `reach` is an enum tt_reach_word. choose/wisdom.c defines the meanings
+ * of `coll`, `type`, `op` and `algorithm`, and ignores a line with a number that has no meaning. */
 struct tt_wise {
     /* the bytes that a rank contributes; in an alltoall, scatter, reduce_scatter or
      * reduce_scatter_block: to each rank */
@@ -36,7 +36,8 @@ struct tt_wise {
     /* type and op are TT_WISE_NONE if the collective has no type or operation */
     uint8_t coll, type, op;
     uint8_t reach;
-    uint32_t algorithm; /* its index in tt_algorithms */
+    uint16_t algorithm; /* its index in tt_algorithms */
+    uint16_t lanes;     /* the most lanes (struct tt_call); 0: the algorithm's own number */
 };
 enum { TT_WISE_NONE = UINT8_MAX, TT_WISDOM_MOST = 128 };
 
@@ -48,8 +49,8 @@ struct tt_wisdom {
 static inline bool tt_wise_valid(const struct tt_wise *w)
 {
     bool radix = w->radix == 0 || (w->radix >= TT_RADIX_LEAST && w->radix <= TT_RADIX_MOST);
-    return w->bytes >= 0 && w->slice >= 0 && radix && w->p >= 2 && w->cores >= 1 &&
-           w->reach < TT_REACH_WORDS;
+    return w->bytes >= 0 && w->slice >= 0 && radix && w->lanes <= TT_LANES_MOST && w->p >= 2 &&
+           w->cores >= 1 && w->reach < TT_REACH_WORDS;
 }
 
 #endif

@@ -70,7 +70,8 @@ static uint8_t *put_wisdom(uint8_t *at, const struct tt_wisdom *wisdom)
         at = put(at, w->type, 1);
         at = put(at, w->op, 1);
         at = put(at, w->reach, 1);
-        at = put(at, w->algorithm, 4);
+        at = put(at, w->algorithm, 2);
+        at = put(at, w->lanes, 2);
     }
     return at;
 }
@@ -217,7 +218,8 @@ static void get_wisdom(struct reader *r, struct tt_wisdom *wisdom)
         w->type = (uint8_t)get(r, 1);
         w->op = (uint8_t)get(r, 1);
         w->reach = (uint8_t)get(r, 1);
-        w->algorithm = (uint32_t)get(r, 4);
+        w->algorithm = (uint16_t)get(r, 2);
+        w->lanes = (uint16_t)get(r, 2);
         r->good = r->good && tt_wise_valid(w);
     }
     wisdom->n = n;

@@ -798,6 +798,7 @@ tutti_status tt_boot_address(struct tt_fabric *f, int rank, struct tt_asked *ask
         asked->reply = NULL;
         return TUTTI_AGAIN;
     }
+    if (status != TUTTI_OK && status != TUTTI_AGAIN) tt_error_undo(); /* see unreachable */
     bool reachable = status == TUTTI_OK && record.wire_bytes > 0;
     *asked = (struct tt_asked){.refused = !reachable};
     if (!reachable) return unreachable(f, rank);
@@ -830,11 +831,12 @@ tutti_status tt_boot_context_address(const struct tt_fabric *f, int rank, int co
     if (!asked->reply || !tt_reply_answered(asked->reply, 0)) return TUTTI_AGAIN;
     tutti_status status = tt_reply_end(asked->reply, address, TT_WIRE_ADDRESS, bytes);
     asked->reply = NULL;
+    if (status != TUTTI_OK) tt_error_undo(); /* the caller asks again */
     return status == TUTTI_OK && *bytes > 0 ? TUTTI_OK : TUTTI_AGAIN;
 }
 
 void tt_boot_address_end(struct tt_asked *asked)
 {
-    if (asked->reply) (void)tt_reply_end(asked->reply, NULL, 0, NULL);
+    tt_reply_drop(asked->reply);
     asked->reply = NULL;
 }

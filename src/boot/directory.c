@@ -116,3 +116,8 @@ tutti_status tt_reply_end(struct tt_reply *r, void *bytes, size_t room, size_t *
     let_go(r);
     return status;
 }
+
+void tt_reply_drop(struct tt_reply *r)
+{
+    if (r) let_go(r);
+}

@@ -110,5 +110,7 @@ bool tt_reply_lacks(struct tt_reply *reply);
  * stores it in bytes[room] and its length in *n; n may be NULL. Errors: BOOT (there is no answer,
  * it is an error, or it is longer than `room`). */
 tutti_status tt_reply_end(struct tt_reply *reply, void *bytes, size_t room, size_t *n);
+/* Ends a request whose answer nobody needs any more. NULL: does nothing. */
+void tt_reply_drop(struct tt_reply *reply);
 
 #endif

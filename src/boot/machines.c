@@ -208,15 +208,11 @@ static tutti_status fence(struct tt_fabric *f)
 {
     struct tt_reply *reply = tt_directory()->fence();
     tutti_status status = reply ? await_all(f, reply) : TUTTI_OK;
-    char text[256];
-    /* Saves the text of the error, because tt_watch_came, and tt_reply_end for a request without an
-     * answer, may replace it. */
-    snprintf(text, sizeof text, "%s", tutti_error());
     if (f) tt_watch_came(f);
     if (status == TUTTI_OK) return tt_reply_end(reply, NULL, 0, NULL);
-    (void)tt_reply_end(reply, NULL, 0, NULL);
+    tt_reply_drop(reply);
     if (status == TUTTI_ERR_PEER) tt_watch_notify(f);
-    return tt_fail(status, "%s", text);
+    return status;
 }
 
 /* Brings the names of the leaders' sockets to all ranks, by two fences, if the provider needs

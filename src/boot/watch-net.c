@@ -212,9 +212,9 @@ static void probe(int fd, int timeout_s)
     set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (timeout_s - every) * 1000 - 500);
 }
 
-/* Begins to connect to a port. Returns the descriptor, or -1. The connection fails if the peer's
- * kernel has not answered keep-alive probes for timeout_s seconds; if timeout_s is 0, the kernel
- * sends no probes. */
+/* Begins to connect to a port. Returns the descriptor, or -1. The connection fails within timeout_s
+ * seconds in which the peer's kernel does not answer keep-alive probes; if timeout_s is 0, the
+ * kernel sends no probes. */
 static int connect_to(const uint8_t *address, uint16_t port, int timeout_s)
 {
     struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};

@@ -141,7 +141,7 @@ struct tt_watch {
 static void hang_up(struct peer *p)
 {
     tt_connect_end(&p->line);
-    if (p->reply) (void)tt_reply_end(p->reply, NULL, 0, NULL);
+    tt_reply_drop(p->reply);
     p->reply = NULL;
 }
 
@@ -467,11 +467,13 @@ static void look_at(struct tt_fabric *f, struct peer *p)
 
 /* ---- All ranks that are watched ---- */
 
-void tt_watch_look(struct tt_fabric *f)
+/* Looks at all ranks that are watched. What goes wrong in a look concerns no call of the user, so
+ * the text of tutti_error() stays as it is. */
+static void look_locked(struct tt_fabric *f)
 {
     struct tt_watch *w = f->watch;
-    if (!w || tt_clock_ns() < atomic_load_explicit(&w->look_ns, memory_order_relaxed)) return;
-    if (pthread_mutex_trylock(&w->lock) != 0) return;
+    char kept[TT_ERROR_TEXT];
+    tt_error_keep(kept);
     tt_inboxes_take(f);
     for (struct peer **at = &w->active, *p; (p = *at) != NULL;) {
         look_at(f, p);
@@ -482,6 +484,15 @@ void tt_watch_look(struct tt_fabric *f)
         if (p->lost_ns) atomic_fetch_sub(&w->lost, 1);
         *at = p->next;
     }
+    tt_error_restore(kept);
+}
+
+void tt_watch_look(struct tt_fabric *f)
+{
+    struct tt_watch *w = f->watch;
+    if (!w || tt_clock_ns() < atomic_load_explicit(&w->look_ns, memory_order_relaxed)) return;
+    if (pthread_mutex_trylock(&w->lock) != 0) return;
+    look_locked(f);
     atomic_store_explicit(&w->look_ns, tt_clock_ns() + LOOK_EVERY, memory_order_relaxed);
     pthread_mutex_unlock(&w->lock);
 }

@@ -63,6 +63,7 @@ tutti_status tt_cache_ready(struct tt_cache *cache, const struct tt_team *team,
     cache->rankings = team->fabric->rankings;
     if (!cache->slice) cache->slice = tt_setting_must_match(TT_MUST_MATCH_SLICE);
     if (!cache->radix) cache->radix = (int32_t)tt_setting_must_match(TT_MUST_MATCH_RADIX);
+    if (!cache->lanes) cache->lanes = (int32_t)tt_setting_must_match(TT_MUST_MATCH_LANES);
     cache->builder = tt_builder_new(team->map.p, team->me, call, "");
     return cache->builder ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
@@ -80,12 +81,12 @@ static void set_sizes(struct tt_prepared *p, const struct tt_call *c, const stru
  * files of the other ranks, the other ranks must not wait for this rank, which cannot know whether
  * they have the same error. So every error breaks the team. */
 static tutti_status plan_from_file(struct tt_prepared *p, struct tt_team *team,
-                                   const struct tt_call *c, const char *path, size_t n,
+                                   const struct tt_call *c, const char *path,
                                    uint64_t *hash_of_file)
 {
     struct tt_lab_answer answer;
     char text[sizeof answer.why];
-    tutti_status status = tt_plan_from_file(path, n, c, &team->map, team->me, &answer);
+    tutti_status status = tt_plan_from_file(path, c, &team->map, team->me, &answer);
     if (status != TUTTI_OK) {
         snprintf(text, sizeof text, "%s", tutti_error());
         tt_team_break(team, status);
@@ -132,14 +133,13 @@ static tutti_status find_plan(struct tt_prepared *p, struct tt_cache *cache, str
                               struct tt_call *c, const struct tt_algorithm *algorithm,
                               enum tt_chosen_by *by, uint64_t *file)
 {
-    const char *path = NULL;
-    size_t n;
+    char path[TT_PLAN_PATH] = "";
     *file = 0;
-    if (!algorithm) TT_TRY(tt_choose_file(c, &path, &n));
+    if (!algorithm) TT_TRY(tt_choose_file(c, path));
     p->windows = TT_LONG_WINDOWS;
-    if (path) {
+    if (path[0]) {
         *by = TT_CHOSEN_FORCED;
-        return plan_from_file(p, team, c, path, n, file);
+        return plan_from_file(p, team, c, path, file);
     }
     if (!algorithm) TT_TRY(choose(cache, team, c, &algorithm, by));
     return make_plan(p, cache, team, c, algorithm);
@@ -148,7 +148,7 @@ static tutti_status find_plan(struct tt_prepared *p, struct tt_cache *cache, str
 struct tt_call tt_cache_tuned(const struct tt_cache *cache, const struct tt_call *call)
 {
     struct tt_call c = *call;
-    tt_tune(&c, cache->slice, cache->radix);
+    tt_tune(&c, cache->slice, cache->radix, cache->lanes);
     if (cache->in_order) c.commutes = false;
     if (cache->seed) c.seed = cache->seed;
     return c;

@@ -83,10 +83,10 @@ struct tt_cache {
     struct tt_trials *trials;     /* the trials of this team (measure.h); NULL: there was none
                                    * yet */
     struct tt_builder *builder; /* kept from plan to plan, so that its arrays need not grow again */
-    /* Tuning from outside: TUTTI_SLICE and TUTTI_RADIX, or the options of `tutti bench`, which sets
-     * these members before the first plan. 0 or false: the call decides. */
+    /* Tuning from outside: TUTTI_SLICE, TUTTI_RADIX and TUTTI_LANES, or the options of `tutti
+     * bench`, which sets these members before the first plan. 0 or false: the call decides. */
     int64_t slice;
-    int32_t radix;
+    int32_t radix, lanes;
     uint64_t seed;
     bool in_order; /* operands are combined in rank order, and the puts of an alltoall(v) by
                     * `exchange` are made in rank order */

@@ -29,6 +29,23 @@ static const struct tt_algorithm *find(enum tt_coll coll, const char *name, size
     return NULL;
 }
 
+/* Return the lengths of the first entry of a list such as TUTTI_ALGORITHM, and of the collective
+ * that the entry of `n` characters names: the text before the =, or the whole entry if it has no =.
+ * A comma ends the entry, unless a backslash precedes it: such a comma belongs to the path of a
+ * plan file. */
+static size_t entry_length(const char *text)
+{
+    size_t n = strcspn(text, ",");
+    while (n > 0 && text[n] && text[n - 1] == '\\') n += 1 + strcspn(text + n + 1, ",");
+    return n;
+}
+
+static size_t key_length(const char *text, size_t n)
+{
+    const char *equals = memchr(text, '=', n);
+    return equals ? (size_t)(equals - text) : n;
+}
+
 static bool known_anywhere(const char *name, size_t length)
 {
     for (int c = 0; c < TT_COLLS; c++)
@@ -42,8 +59,8 @@ static tutti_status check_named(const char *text)
 {
     unsigned named = 0;
     for (size_t n; text && *text; text += n + (text[n] == ',')) {
-        size_t key = strcspn(text, "=,");
-        n = strcspn(text, ",");
+        n = entry_length(text);
+        size_t key = key_length(text, n);
         if (key == n) continue;
         int coll = tt_word_find(&tt_coll_words, text, key);
         if (coll < 0)
@@ -83,8 +100,8 @@ static const char *forced_name(const struct tt_call *call, size_t *length)
     enum tt_coll coll = call->coll;
     const char *text = call->as ? NULL : forcing(), *name = tt_coll_name(coll), *found = NULL;
     for (size_t n; text && *text; text += n + (text[n] == ',')) {
-        size_t key = strcspn(text, "=,");
-        n = strcspn(text, ",");
+        n = entry_length(text);
+        size_t key = key_length(text, n);
         if (key < n && key == strlen(name) && strncmp(text, name, key) == 0) {
             *length = n - key - 1;
             return text + key + 1;
@@ -96,29 +113,41 @@ static const char *forced_name(const struct tt_call *call, size_t *length)
     return found;
 }
 
-tutti_status tt_choose_file(const struct tt_call *call, const char **path, size_t *n)
+/* Writes the text of n characters to `path`, without the backslashes that precede commas. */
+static void copy_path(const char *text, size_t n, char path[TT_PLAN_PATH])
 {
-    *path = NULL;
+    size_t used = 0;
+    for (size_t i = 0; i < n && used + 1 < TT_PLAN_PATH; i++)
+        if (text[i] != '\\' || i + 1 == n || text[i + 1] != ',') path[used++] = text[i];
+    path[used] = '\0';
+}
+
+tutti_status tt_choose_file(const struct tt_call *call, char path[TT_PLAN_PATH])
+{
+    size_t n;
+    path[0] = '\0';
     TT_TRY(check_named(forcing()));
-    const char *name = forced_name(call, n);
+    const char *name = forced_name(call, &n);
     if (!name || name[0] != '@') return TUTTI_OK;
     if (name == forcing() || name[-1] == ',')
         return tt_fail(TUTTI_ERR_ARG,
                        "TUTTI_ALGORITHM: %.*s needs the name of its collective, as in %s=%.*s",
-                       (int)*n, name, tt_coll_name(call->coll), (int)*n, name);
-    *path = name + 1;
-    *n -= 1;
+                       (int)n, name, tt_coll_name(call->coll), (int)n, name);
+    if (n == 1)
+        return tt_fail(TUTTI_ERR_ARG, "TUTTI_ALGORITHM: the @ needs the path of a plan file");
+    copy_path(name + 1, n - 1, path);
     return TUTTI_OK;
 }
 
-/* Returns the error of the command `tutti` for a plan file in TUTTI_ALGORITHM. (A program runs the
- * file, and does not call tt_choose for the collective of the file.) */
+/* Returns the error of `tutti explain --job` for a plan file in TUTTI_ALGORITHM of the job.
+ * Programs and other commands read the file, and do not call tt_choose for its collective. */
 static tutti_status refuse_file(const char *name, size_t length, const char *coll)
 {
-    return tt_fail(TUTTI_ERR_UNSUPPORTED,
-                   "TUTTI_ALGORITHM=%s=%.*s is for programs; tutti check, sim, draw and bench read "
-                   "a plan file by --plan",
-                   coll, (int)length, name);
+    return tt_fail(
+        TUTTI_ERR_UNSUPPORTED,
+        "TUTTI_ALGORITHM=%s=%.*s names a plan file, which is read only by the job; tutti "
+        "check, sim, draw and bench read it by --plan",
+        coll, (int)length, name);
 }
 
 /* Sets *algorithm to the algorithm that is forced, or to NULL if none is. */
@@ -149,8 +178,8 @@ tutti_status tt_choose_check(void)
     const char *text = forcing();
     TT_TRY(check_named(text));
     for (size_t n; text && *text; text += n + (text[n] == ',')) {
-        size_t key = strcspn(text, "=,");
-        n = strcspn(text, ",");
+        n = entry_length(text);
+        size_t key = key_length(text, n);
         bool alone = key == n;
         const char *name = alone ? text : text + key + 1;
         size_t length = alone ? n : n - key - 1;

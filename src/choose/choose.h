@@ -44,11 +44,11 @@ tutti_status tt_choose_check(void);
  * no algorithm applies, or the choice is forced, or the wisdom has a line for the call. */
 int tt_candidates(const struct tt_call *call, const struct tt_map *map, struct tt_rankings *kept,
                   const struct tt_algorithm **candidate, int most);
-/* Sets *path to the path of the plan file that TUTTI_ALGORITHM gives for the call's collective
- * (COLLECTIVE=@PATH), and *n to the length of the path, which does not end with a \0. If
- * TUTTI_ALGORITHM gives no plan file, sets *path to NULL. Errors: ARG as in tt_choose, which
- * returns UNSUPPORTED for a collective with a plan file. */
-tutti_status tt_choose_file(const struct tt_call *call, const char **path, size_t *n);
+/* Writes to `path` the path of the plan file that TUTTI_ALGORITHM gives for the call's collective
+ * (COLLECTIVE=@PATH), or "" if it gives none. Errors: ARG as in tt_choose, which returns
+ * UNSUPPORTED for a collective with a plan file. */
+enum { TT_PLAN_PATH = 4096 };
+tutti_status tt_choose_file(const struct tt_call *call, char path[TT_PLAN_PATH]);
 /* If the ranks have to exchange something before the plan of the call is made (tt_algorithm.first),
  * sets *first to the algorithm that tt_choose sets, else to NULL. The exchange consists of other
  * collectives, with the signatures TT_SIGNATURE_COUNTING, TT_SIGNATURE_GATHERV and

@@ -30,28 +30,6 @@ static bool is_known(const struct tt_call *call, const struct tt_map *map)
     return reaches && !map->net && !tt_coll_pairs(call->coll);
 }
 
-/* Equal counts for all ranks, and the displacements that belong to them. */
-struct shares {
-    int64_t count[TT_PREDICT_RANKS], displ[TT_PREDICT_RANKS];
-};
-
-/* If the collective has a count for each rank, gives the call equal counts. (In a reduce_scatter
- * they may differ by one.) */
-static void share(struct tt_call *call, struct shares *shares, int p)
-{
-    int64_t n = call->n, at = 0;
-    if (!tt_call_counts(call) || p > TT_PREDICT_RANKS) return;
-    bool whole = call->coll == TT_COLL_reduce_scatter; /* n is the sum of the counts */
-    for (int r = 0; r < p; r++) {
-        shares->displ[r] = at;
-        at += shares->count[r] = whole ? n / p + (r < n % p) : n;
-    }
-    call->out_counts = shares->count;
-    if (whole) return;
-    call->out_displs = shares->displ;
-    call->n = 0;
-}
-
 /* Returns the call that stands for all calls of the same collective with about 2^log2 bytes
  * (tt_size_class): a sum of doubles, or, in a collective without an operation, a transfer of plain
  * bytes. */
@@ -67,7 +45,8 @@ static struct tt_call stand_in(const struct tt_call *call, int log2)
                             .n = call->coll == TT_COLL_barrier ? 0 : (INT64_C(1) << log2) / sz,
                             .sz = sz,
                             .slice = call->slice / sz * sz,
-                            .radix = call->radix};
+                            .radix = call->radix,
+                            .lanes = call->lanes};
 }
 
 /* The algorithms with the least times so far, the fastest first. */
@@ -186,9 +165,9 @@ static void rank_all(const struct tt_call *call, const struct tt_map *map, const
 static const struct tt_algorithm *tabled_for(const struct tt_call *stand_in,
                                              const struct tt_map *map)
 {
-    struct shares shares;
+    struct tt_shares shares;
     struct tt_call standing = *stand_in;
-    share(&standing, &shares, map->p);
+    tt_share(&standing, &shares, map->p);
     bool known = !tt_call_counts(&standing) || standing.out_counts;
     return known ? tt_table_choose(&standing, map) : NULL;
 }
@@ -200,10 +179,10 @@ static bool rank_next(uint8_t best[TT_RANKED], int n, const struct tt_call *stan
                       const struct tt_map *map)
 {
     struct ranked r = {.n = 0};
-    struct shares shares;
+    struct tt_shares shares;
     struct tt_call standing = *stand_in;
     uint64_t before = tt_memory_lacks();
-    share(&standing, &shares, map->p);
+    tt_share(&standing, &shares, map->p);
     if (!tt_call_counts(&standing) || standing.out_counts)
         rank_all(&standing, map, best, n, 1, tabled_for(stand_in, map), &r);
     if (tt_memory_lacks() != before) return false;
@@ -213,13 +192,14 @@ static bool rank_next(uint8_t best[TT_RANKED], int n, const struct tt_call *stan
 
 /* ---- Rankings that are kept ---- */
 
-/* Returns a hash that says on which node each rank is, and whether one kernel runs all nodes; 0:
- * all ranks are on one node. */
-static uint64_t nodes_of(const struct tt_map *map)
+/* Returns a hash that says on which node each rank is, whether one kernel runs all nodes, and how
+ * many lanes the calls have, which matters only on several nodes; 0: all ranks are on one node. */
+static uint64_t nodes_of(const struct tt_call *standing, const struct tt_map *map)
 {
     if (tt_map_one_node(map)) return 0;
     uint64_t hash = tt_hash(TT_HASH_BEGIN, map->node, (size_t)map->p * sizeof *map->node);
     hash = tt_hash(hash, &map->one_kernel, sizeof map->one_kernel);
+    hash = tt_hash(hash, &standing->lanes, sizeof standing->lanes);
     return hash ? hash : 1;
 }
 
@@ -237,7 +217,7 @@ static struct tt_ranking_shape shape_of(const struct tt_call *standing, const st
     return (struct tt_ranking_shape){.window = map->win_bytes,
                                      .eager = map->eager,
                                      .slice = standing->slice,
-                                     .nodes = nodes_of(map),
+                                     .nodes = nodes_of(standing, map),
                                      .radix = standing->radix,
                                      .p = map->p,
                                      .cores = map->cores,

@@ -78,25 +78,23 @@ static const char *refuse_path(const char *path)
     return "a program reads plans from regular files only";
 }
 
-tutti_status tt_plan_from_file(const char *path, size_t n, const struct tt_call *call,
+tutti_status tt_plan_from_file(const char *path, const struct tt_call *call,
                                const struct tt_map *map, int me, struct tt_lab_answer *answer)
 {
-    char name[4096];
-    snprintf(name, sizeof name, "%.*s", (int)n, path);
-    const struct tt_lab_request request = {.path = name, .call = call, .map = map, .me = me};
+    const struct tt_lab_request request = {.path = path, .call = call, .map = map, .me = me};
     const char *coll = tt_coll_name(call->coll);
     if (!takes_files(call->coll))
         return tt_fail(TUTTI_ERR_UNSUPPORTED,
                        "TUTTI_ALGORITHM=%s=@%s: plan files cannot be used for %s and the other "
                        "collectives with a count for each rank, except reduce_scatter",
-                       coll, name, coll);
-    const char *unfit = refuse_path(name);
+                       coll, path, coll);
+    const char *unfit = refuse_path(path);
     if (unfit)
-        return tt_fail(TUTTI_ERR_UNSUPPORTED, "TUTTI_ALGORITHM=%s=@%s: %s", coll, name, unfit);
+        return tt_fail(TUTTI_ERR_UNSUPPORTED, "TUTTI_ALGORITHM=%s=@%s: %s", coll, path, unfit);
     pthread_once(&lab.once, load);
     if (!lab.plan)
-        return tt_fail(TUTTI_ERR_UNSUPPORTED, "TUTTI_ALGORITHM=%s=@%s: %s", coll, name, lab.why);
+        return tt_fail(TUTTI_ERR_UNSUPPORTED, "TUTTI_ALGORITHM=%s=@%s: %s", coll, path, lab.why);
     lab.plan(&request, answer);
     if (answer->status == TUTTI_OK) return TUTTI_OK;
-    return tt_fail(answer->status, "TUTTI_ALGORITHM=%s=@%s: %s", coll, name, answer->why);
+    return tt_fail(answer->status, "TUTTI_ALGORITHM=%s=@%s: %s", coll, path, answer->why);
 }

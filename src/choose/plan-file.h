@@ -8,15 +8,14 @@
 
 #include "plan/lab.h"
 
-/* Gets from the lab the plan that the file has for rank `me`. The path of the file has n
- * characters. All errors name the file:
+/* Gets from the lab the plan that the file has for rank `me`. All errors name the file:
  *
  *     UNSUPPORTED  the schedule is refuted for this call on this map, the collective takes no plan
  *                  file, or the lab cannot be loaded
  *     ARG          the text is wrong, or is for another call
  *     SYSTEM       the file cannot be read
  *     MEMORY */
-tutti_status tt_plan_from_file(const char *path, size_t n, const struct tt_call *call,
+tutti_status tt_plan_from_file(const char *path, const struct tt_call *call,
                                const struct tt_map *map, int me, struct tt_lab_answer *answer);
 
 /* For programs that are linked with the lab: sets the function of the lab that makes plans, so that

@@ -45,6 +45,7 @@ char *tt_wisdom_print(const struct tt_wisdom_line *line, char text[TT_WISDOM_LIN
     at += sprintf(at, " %s", a ? a->name : "?");
     if (w->slice) at += sprintf(at, " slice=%s", tt_print_size(size, w->slice));
     if (w->radix) at += sprintf(at, " radix=%d", (int)w->radix);
+    if (w->lanes) at += sprintf(at, " lanes=%d", w->lanes);
     at += sprintf(at, " us=%" PRId64 ".%03d", line->time_ps / 1000000,
                   (int)(line->time_ps / 1000 % 1000));
     if (line->others[0]) at += sprintf(at, " others=%.*s", TT_WISDOM_OTHERS - 1, line->others);
@@ -99,15 +100,17 @@ static bool passes(const char **at, char c)
 /* Parses the nodes of a problem, which must have as many ranks as the problem. */
 static bool parse_layout(const char **at, struct tt_wisdom_line *line)
 {
-    int64_t ranks = 0, n;
+    int64_t ranks = 0, n, nodes;
     if (!passes(at, '@')) return true;
     if (strncmp(*at, "nodes:", 6) != 0) return false;
     *at += 6;
     const char *each = *at;
     if (!copy_of(take(at, " "), line->layout, sizeof line->layout)) return false;
     do {
-        if (!number_of(take(&each, ", "), line->wise.p, &n) || n < 1) return false;
-        ranks += n;
+        if (!number_of(take(&each, "*, "), line->wise.p, &n) || n < 1) return false;
+        nodes = 1;
+        if (passes(&each, '*') && !number_of(take(&each, ", "), line->wise.p, &nodes)) return false;
+        ranks += n * nodes;
     } while (passes(&each, ','));
     line->wise.layout = tt_wisdom_hash(line->layout);
     return ranks == line->wise.p && n < ranks;
@@ -162,6 +165,10 @@ static bool parse_key(struct word key, struct word value, struct tt_wisdom_line 
         w->radix = (int32_t)n;
         return n >= TT_RADIX_LEAST && n <= TT_RADIX_MOST;
     }
+    if (is_key(key, "lanes")) {
+        w->lanes = (uint16_t)n;
+        return n >= TT_LANES_LEAST && n <= TT_LANES_MOST;
+    }
     w->cores = (int32_t)n;
     return is_key(key, "cores") && n >= 1;
 }
@@ -190,7 +197,7 @@ static bool find_algorithm(struct word name, struct tt_wise *w)
     for (uint32_t i = 0; tt_algorithms[i]; i++) {
         if ((uint8_t)tt_algorithms[i]->coll != w->coll || !is_key(name, tt_algorithms[i]->name))
             continue;
-        w->algorithm = i;
+        w->algorithm = (uint16_t)i;
         return true;
     }
     return false;

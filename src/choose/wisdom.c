@@ -16,20 +16,32 @@ int tt_size_class(int64_t bytes)
     return log2;
 }
 
-/* Writes how many ranks are on each node of the map, in the order of the ranks. Returns false if
- * the ranks of a node are not adjacent. */
+/* Returns how many ranks from r on are on the node of rank r. */
+static int run_from(const struct tt_map *map, int r)
+{
+    int n = 1;
+    while (r + n < map->p && map->node[r + n] == map->node[r]) n++;
+    return n;
+}
+
+/* Writes how many ranks are on each node of the map, in the order of the ranks; or, if the text has
+ * no room for that and all nodes have as many, "4*64". Returns false if neither is possible, or the
+ * ranks of a node are not adjacent. */
 static bool print_layout(const struct tt_map *map, char text[TT_WISDOM_LAYOUT])
 {
     size_t used = 0;
     int runs = 0;
+    bool fits = true, equal = true;
     text[0] = '\0';
     if (tt_map_one_node(map)) return true;
-    for (int r = 0, n; r < map->p; r += n, runs++) {
-        for (n = 1; r + n < map->p && map->node[r + n] == map->node[r];) n++;
-        if (used + 16 > TT_WISDOM_LAYOUT) return false;
-        used += (size_t)sprintf(text + used, "%s%d", r ? "," : "", n);
+    for (int r = 0, n, first = run_from(map, 0); r < map->p; r += n, runs++) {
+        n = run_from(map, r);
+        equal = equal && n == first;
+        fits = fits && used + 16 <= TT_WISDOM_LAYOUT;
+        if (fits) used += (size_t)sprintf(text + used, "%s%d", r ? "," : "", n);
     }
-    return runs == map->nodes;
+    if (!fits && equal) sprintf(text, "%d*%d", map->p / runs, runs);
+    return (fits || equal) && runs == map->nodes;
 }
 
 static enum tt_reach_word reach_of(const struct tt_map *map)
@@ -104,5 +116,5 @@ const struct tt_wise *tt_wisdom_find(const struct tt_call *call, const struct tt
 
 void tt_wisdom_tune(const struct tt_wise *wise, struct tt_call *call)
 {
-    tt_tune(call, wise->slice, wise->radix);
+    tt_tune(call, wise->slice, wise->radix, wise->lanes);
 }

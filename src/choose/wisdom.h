@@ -10,7 +10,8 @@
  * ranks) and the fastest algorithm. Each line is complete by itself: files can be concatenated,
  * sent to another machine of the same kind, and edited. The keys have these values:
  *
- *     slice radix   parameters of the algorithm; without them, the algorithm's own
+ *     slice radix lanes
+ *                   parameters of the algorithm; without them, the algorithm's own
  *     us            the time of a call; `others` has the times of the other candidates
  *     cores         processors for these ranks, at most as many as there are ranks
  *     reach         how ranks reach each other's buffers (base/wisdom.h)
@@ -35,10 +36,11 @@ enum { TT_WISDOM_LAYOUT = 128, TT_WISDOM_OTHERS = 512, TT_WISDOM_LINE = 1280 };
 /* ---- In a job (wisdom.c) ---- */
 
 /* Fills in those properties of a call that a line of the wisdom names: all of *wise except slice,
- * radix and algorithm; and in `layout` the numbers of ranks on the nodes, as in a problem string
- * ("4,4,1"; "" on one node). Returns false if there can be no line for the call: the call has a
- * count for each rank, the map has a network, or the ranks of a node are not adjacent. A type or
- * operation that the user has defined becomes TT_WISE_NONE. */
+ * radix, lanes and algorithm; and in `layout` the numbers of ranks on the nodes, as in a problem
+ * string ("4,4,1", or "4*64" for many equal nodes; "" on one node). Returns false if there can be
+ * no line for the call: the call has a count for each rank, the map has a network, the ranks of a
+ * node are not adjacent, or there are too many nodes that differ. A type or operation that the user
+ * has defined becomes TT_WISE_NONE. */
 bool tt_wisdom_place(const struct tt_call *call, const struct tt_map *map, struct tt_wise *wise,
                      char layout[TT_WISDOM_LAYOUT]);
 /* Returns the line of the job's wisdom that decides the algorithm of the call; NULL: none does. A
@@ -46,7 +48,8 @@ bool tt_wisdom_place(const struct tt_call *call, const struct tt_map *map, struc
  * (tt_size_class). Among the lines that fit, one with the same type, operation and bytes is
  * preferred, then one with the same type and operation. */
 const struct tt_wise *tt_wisdom_find(const struct tt_call *call, const struct tt_map *map);
-/* Sets the slice and the radix of the call to those of this line, unless the call has its own. */
+/* Sets the slice, the radix and the lanes of the call to those of this line, unless the call has
+ * its own. */
 void tt_wisdom_tune(const struct tt_wise *wise, struct tt_call *call);
 /* Returns the algorithm that the line names; NULL: there is none. */
 const struct tt_algorithm *tt_wisdom_algorithm(const struct tt_wise *wise);

@@ -198,11 +198,12 @@ struct slice {
     int64_t off, win; /* offset of the slice in IN and OUT; offset of its share of WIN */
 };
 
-/* SLICES: the most slices. Eight slices instead would gain 1 % in the cases that gain at all, but
- * halve the windows. SLICE: the shortest slice that saves time, in bytes, if the call gives no
- * length. WINDOW: the least share of a window, in bytes. */
+/* SLICES: the most slices, if the call does not say how many lanes. Eight slices instead would gain
+ * 1 % in the cases that gain at all, but halve the windows. SLICE: the shortest slice that saves
+ * time, in bytes, if the call gives no length. WINDOW: the least share of a window, in bytes. */
 enum { SLICES = 4, SLICE = 64 << 10, WINDOW = 4 << 10 };
-_Static_assert((int)SLICES <= (int)TT_LANES, "each has a lane");
+_Static_assert((int)SLICES <= (int)TT_LANES_MOST && (int)TT_LANES_MOST == (int)TT_LANES,
+               "each has a lane");
 
 static int64_t share_of(const struct tt_map *map, int slices)
 {
@@ -227,7 +228,8 @@ static int slices_of(const struct tt_composition *how, const struct tt_stage_tea
     const struct tt_call *call = team->call;
     bool spans = team->nodes.n > 1 && team->nodes.n < team->map->p;
     if (!how->slices || !spans) return 1;
-    int n = (int)tt_min(SLICES, tt_call_bytes(call) / tt_slice_bytes(call, SLICE));
+    int64_t most = call->lanes > 0 ? tt_min(call->lanes, TT_LANES) : SLICES;
+    int n = (int)tt_min(most, tt_call_bytes(call) / tt_slice_bytes(call, SLICE));
     while (n > 1 && !has_room(how, team, n)) n--;
     return (int)tt_max(1, n);
 }

@@ -64,7 +64,7 @@ struct tt_plan *tt_algorithm_plan_with(struct tt_builder *b, const struct tt_alg
     for (int phase = 0; phase < tt_algorithm_phases(algorithm, call, map); phase++)
         tt_algorithm_build(algorithm, b, call, map, me, phase);
     struct tt_plan *plan = tt_builder_finish(b);
-    tt_assert(!plan || !tt_plan_invalid(plan));
+    tt_assert(!plan || !tt_plan_invalid(plan, NULL));
     return plan;
 }
 

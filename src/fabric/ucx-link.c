@@ -49,8 +49,6 @@ int tt_ucx_ops_done(struct tt_port *port)
     for (; !tt_ring_empty(&port->completed); n++) {
         struct tt_wire_op *op = tt_container_of(port->completed.next, struct tt_wire_op, ring);
         tt_ring_take(&op->ring);
-        if (op->status == TUTTI_ERR_PEER)
-            (void)tt_fail(TUTTI_ERR_PEER, "the connection to another process is lost");
         op->done(op, op->status);
     }
     return n;
@@ -397,10 +395,7 @@ bool tt_ucx_link_is_idle(const struct tt_link *link)
 static void notify(struct tt_link *link)
 {
     link->notified = true;
-    tutti_status status = link->why == UCS_ERR_NO_MEMORY ? TUTTI_ERR_MEMORY : TUTTI_ERR_PEER;
-    (void)tt_fail(status, "the connection to another process is lost (UCX says: %s)",
-                  tt_ucx.ucs_status_string(link->why));
-    link->lost(link->arg, status);
+    link->lost(link->arg, link->why == UCS_ERR_NO_MEMORY ? TUTTI_ERR_MEMORY : TUTTI_ERR_PEER);
 }
 
 static int settle_failure(struct tt_link *link)
@@ -512,7 +507,9 @@ static ucs_status_t packet_came(void *arg, const void *header, size_t header_len
     bool whole = !(param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) && !(header_length && length);
     const void *bytes = header_length ? header : data;
     size_t n = header_length ? header_length : length;
-    if (tt_order_take(port->order, bytes, whole ? n : 0) == TUTTI_ERR_MEMORY) {
+    tutti_status status = tt_order_take(port->order, bytes, whole ? n : 0);
+    if (tt_unlikely(status != TUTTI_OK)) tt_error_undo(); /* no call of the user has failed */
+    if (tt_unlikely(status == TUTTI_ERR_MEMORY)) {
         /* A packet is lost, so the order cannot be kept any more: the links fail, so that nobody
          * waits for ever. */
         for (struct tt_list *at = port->links.next; at != &port->links; at = at->next)

@@ -38,7 +38,8 @@ typedef void tt_wire_arrive_fn(void *arg, const void *head, size_t head_bytes, c
  * more. */
 typedef void tt_wire_done_fn(struct tt_wire_op *op, tutti_status status);
 /* Called once, when the process at the other end of a link is gone or its node cannot be
- * reached. */
+ * reached. Neither this function nor `done` of an operation finds a text about its status in
+ * tutti_error(). */
 typedef void tt_wire_lost_fn(void *arg, tutti_status status);
 
 enum {

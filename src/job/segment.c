@@ -131,9 +131,27 @@ int tt_segment_file(const struct tt_segment *s)
     return tt_file_is(s->fd, s->file) ? s->fd : -1;
 }
 
+static bool limits_addresses(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* Whether the process could map `bytes` and as many bytes again. If not, a limit on its address
+ * space is the reason, and a mapping of `bytes` would leave too little for threads, for the network
+ * library, and for the program. */
+static bool leaves_room(int64_t bytes)
+{
+    if (!limits_addresses()) return true;
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *both = mmap(NULL, (size_t)(2 * bytes), PROT_NONE, flags, -1, 0);
+    return both != MAP_FAILED && munmap(both, (size_t)(2 * bytes)) == 0;
+}
+
 /* Maps as many bytes as this host can ever back, between RANK_LEAST and RANK_MOST for each rank of
  * this node. If a limit on address space or file size forbids that, halves the bytes until the
- * mapping succeeds. Returns false if RANK_LEAST for each rank cannot be mapped. */
+ * mapping succeeds and, unless these are RANK_LEAST for each rank, leaves as many bytes of address
+ * space. Returns false if RANK_LEAST for each rank cannot be mapped. */
 static bool map_largest(struct tt_segment *s, int size, int arenas)
 {
     int64_t least = arenas * RANK_LEAST;
@@ -142,6 +160,7 @@ static bool map_largest(struct tt_segment *s, int size, int arenas)
          bytes = bytes > least ? tt_max(bytes / 2, least) : 0) {
         s->bytes = grants_at(size) + tt_round_up(bytes, TT_GRAIN);
         if (s->fd >= 0 && !tt_file_may_reach(s->bytes)) continue;
+        if (bytes > least && !leaves_room(s->bytes)) continue;
         void *base =
             s->fd >= 0 ? map_shared(s->fd, s->bytes) : map_private(s->bytes, grants_at(size));
         if (base == MAP_FAILED) continue;
@@ -232,12 +251,6 @@ static tutti_status whole_of(int fd, int64_t *bytes)
     *bytes = job->magic == TT_JOB_MAGIC ? tt_max(job->whole_bytes, 4096) : 4096;
     munmap(job, 4096);
     return TUTTI_OK;
-}
-
-static bool limits_addresses(void)
-{
-    struct rlimit limit;
-    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
 tutti_status tt_segment_attach(struct tt_segment *s, int fd, int rank)

@@ -45,7 +45,7 @@ static int64_t size_of(MPI_Datatype type)
 static int type_of(MPI_Datatype type)
 {
     int n;
-    char name[MPI_MAX_OBJECT_NAME + 1] = "";
+    char name[TT_MPI_NAME] = "";
     const int64_t *known = tt_mpi_map_find(&state.type, TT_MPI_KEY(type));
     if (known) return (int)*known;
     if (type == tt_handle.no_type) return 0;
@@ -225,9 +225,9 @@ static struct fact fact_neighbor_alltoallw(struct tt_mpi_counts counts, const MP
 
 static struct tt_mpi_shape shape_of(int function, enum tt_mpi_choice choice, const struct fact *f)
 {
-    return (struct tt_mpi_shape){.function = function,
+    return (struct tt_mpi_shape){.handle = f->c.handle,
+                                 .function = function,
                                  .ranks = f->c.members,
-                                 .communicator = f->c.label,
                                  .type = f->type,
                                  .operation = f->operation,
                                  .choice = choice};
@@ -684,12 +684,42 @@ static int begin_Init_thread(int *argc, char ***argv, int required, int *provide
     return code;
 }
 
+/* Writes the name that the program gave to a communicator. A name that Open MPI made itself counts
+ * as no name, because each communicator has a different one. */
+static void name_of(uint64_t handle, char name[TT_MPI_NAME])
+{
+    _Static_assert(MPI_MAX_OBJECT_NAME <= TT_MPI_NAME, "names of communicators would be cut");
+    int n = 0;
+    name[0] = '\0';
+    tt_host.Comm_get_name((MPI_Comm)(uintptr_t)handle, name, &n);
+    if (strncmp(name, "MPI COMMUNICATOR ", 17) == 0) name[0] = '\0';
+}
+
+/* Counts what was counted on a communicator, which is about to be freed, for its name. Persistent
+ * requests on it may be started after that. */
+static void count_freed(uint64_t handle)
+{
+    char name[TT_MPI_NAME];
+    name_of(handle, name);
+    tt_mpi_lock();
+    int number = tt_mpi_count_freed(handle, name);
+    for (size_t i = 0; i < state.persistent.size; i++) {
+        struct tt_mpi_entry *entry = &state.persistent.entry[i];
+        struct persistent *p = entry->handle ? (struct persistent *)(intptr_t)entry->number : NULL;
+        if (!p || p->shape.handle != handle) continue;
+        p->shape.handle = 0;
+        p->shape.communicator = number;
+    }
+    tt_mpi_unlock();
+}
+
 /* Removes the record of a communicator, and frees it unless requests need it. Must be called before
  * the communicator is freed: the host may then give its handle to another communicator, which
  * another thread uses at once. */
 static void forget(MPI_Comm comm)
 {
     struct tt_mpi_comm *record = tt_mpi_comm_remove(comm);
+    if (record && tt_mpi_setting.report) count_freed(TT_MPI_KEY(comm));
     if (!record || tt_mpi_outlives(record)) return;
     tt_mpi_drop(record);
     free(record);
@@ -720,9 +750,11 @@ ENDS(Comm_free)
 ENDS(Comm_disconnect)
 #undef ENDS
 
-/* Gathers the rows of all ranks at rank 0, in report->row. False: there was no memory on some rank,
+/* Gathers the rows of all ranks at rank 0, in report->row. `type`: the type of a row, because all
+ * rows together may have more bytes than an int can count. False: there was no memory on some rank,
  * or the host failed. */
-static bool gather(struct tt_mpi_report *report, struct tt_mpi_row *rows, int bytes, int rank)
+static bool gather(struct tt_mpi_report *report, struct tt_mpi_row *rows, int n, int rank,
+                   MPI_Datatype type)
 {
     int ranks = report->ranks, *sizes = NULL, *offsets = NULL, all = 0;
     bool ok = true;
@@ -734,22 +766,21 @@ static bool gather(struct tt_mpi_report *report, struct tt_mpi_row *rows, int by
     int fine = ok && rows, fine_everywhere = 0;
     tt_host.Allreduce(&fine, &fine_everywhere, 1, tt_handle.integer, tt_handle.min,
                       tt_handle.world);
-    ok = fine_everywhere && tt_host.Gather(&bytes, 1, tt_handle.integer, sizes, 1,
-                                           tt_handle.integer, 0, tt_handle.world) == MPI_SUCCESS;
+    ok = fine_everywhere && tt_host.Gather(&n, 1, tt_handle.integer, sizes, 1, tt_handle.integer, 0,
+                                           tt_handle.world) == MPI_SUCCESS;
     for (int r = 0; ok && rank == 0 && r < ranks; r++) {
         offsets[r] = all;
         all += sizes[r];
     }
     if (ok && rank == 0) {
-        report->n = (size_t)all / sizeof *report->row;
-        report->row = malloc((size_t)all + 1);
+        report->n = (size_t)all;
+        report->row = malloc(((size_t)all + 1) * sizeof *report->row);
     }
     fine = ok && (rank != 0 || report->row);
     tt_host.Allreduce(&fine, &fine_everywhere, 1, tt_handle.integer, tt_handle.min,
                       tt_handle.world);
-    ok =
-        fine_everywhere && tt_host.Gatherv(rows, bytes, tt_handle.byte, report->row, sizes, offsets,
-                                           tt_handle.byte, 0, tt_handle.world) == MPI_SUCCESS;
+    ok = fine_everywhere && tt_host.Gatherv(rows, n, type, report->row, sizes, offsets, type, 0,
+                                            tt_handle.world) == MPI_SUCCESS;
     free(sizes);
     free(offsets);
     return ok;
@@ -772,11 +803,15 @@ static void report_all(void)
                                    .spawned = state.spawned,
                                    .seconds = seconds_since(state.began_ns),
                                    .choices = tt_mpi_takes(tt_mpi_setting.mode)};
-    struct tt_mpi_row *rows = tt_mpi_rows(&n);
+    struct tt_mpi_row *rows = tt_mpi_rows(&n, name_of);
     tt_mpi_host_name(name, sizeof name);
     tt_host.Comm_rank(tt_handle.world, &rank);
     tt_host.Comm_size(tt_handle.world, &report.ranks);
-    bool ok = gather(&report, rows, (int)(n * sizeof *rows), rank);
+    MPI_Datatype row = tt_handle.no_type;
+    tt_host.Type_contiguous(sizeof *rows, tt_handle.byte, &row);
+    tt_host.Type_commit(&row);
+    bool ok = gather(&report, rows, (int)n, rank, row);
+    tt_host.Type_free(&row);
     if (rank == 0 && ok) tt_mpi_report(&report);
     if (rank == 0 && !ok) tt_mpi_say("the ranks could not gather their counts");
     free(report.row);

@@ -118,29 +118,17 @@ static int neighbours_of(MPI_Comm comm, int rank)
     return n;
 }
 
-/* Returns the number that stands for the name (tt_mpi_text) that the program gave to a
- * communicator. A name that Open MPI made itself counts as no name, because each communicator has a
- * different one. */
-static int label_of(MPI_Comm comm)
-{
-    char name[MPI_MAX_OBJECT_NAME + 1] = "";
-    int n = 0;
-    tt_host.Comm_get_name(comm, name, &n);
-    return tt_mpi_text(strncmp(name, "MPI COMMUNICATOR ", 17) == 0 ? "" : name);
-}
-
 /* Sets what a record says of a communicator. Asks the host only for what is needed, because
  * programs may make many communicators. False: the host returns an error, so the handle is not one
  * of a communicator. */
 static bool describe(MPI_Comm comm, struct tt_mpi_comm *c)
 {
     int inter = 0;
-    *c = (struct tt_mpi_comm){0};
+    *c = (struct tt_mpi_comm){.handle = TT_MPI_KEY(comm)};
     if (tt_host.Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
         tt_host.Comm_rank(comm, &c->rank) != MPI_SUCCESS ||
         tt_host.Comm_size(comm, &c->members) != MPI_SUCCESS)
         return false;
-    if (tt_mpi_setting.report) c->label = label_of(comm);
     c->peers = c->members;
     c->inter = inter;
     if (c->inter) {
@@ -182,9 +170,8 @@ static struct tt_mpi_comm *add_record(MPI_Comm comm, const struct tt_mpi_comm *d
     }
     if (tt_mpi_setting.report)
         tt_mpi_count(TT_MPI_CALL,
-                     &(struct tt_mpi_shape){.function = -1,
-                                            .ranks = described->members,
-                                            .communicator = described->label},
+                     &(struct tt_mpi_shape){
+                         .function = -1, .handle = described->handle, .ranks = described->members},
                      0, 0, NULL);
     return &all->record;
 }

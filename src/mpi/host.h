@@ -179,7 +179,7 @@ struct tt_mpi_again {
 
 /* The record of a communicator that was used in a call. */
 struct tt_mpi_comm {
-    int label; /* the number that stands for its name (tt_mpi_text); only for a report */
+    uint64_t handle; /* the communicator's TT_MPI_KEY */
     /* how many ranks take part in a call: in an intercommunicator, those of both groups */
     int members;
     int peers; /* how many ranks data go to: in an intercommunicator, those of the remote group */

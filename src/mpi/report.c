@@ -101,23 +101,49 @@ static double seconds_in_all(const struct tt_mpi_report *report)
     return seconds;
 }
 
-/* Returns whether a byte is a printable character of ASCII. */
-static bool is_plain(unsigned char c)
+/* ---- Characters ---- */
+
+/* Returns how many bytes of a text are its first character in UTF-8, as the Unicode standard
+ * defines it (table 3-7). 0: they are not UTF-8. */
+static int length_of(const unsigned char *c)
 {
-    return c >= ' ' && c < 127;
+    if (c[0] < 0x80) return 1;
+    int n = c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : c[0] < 0xf5 ? 4 : 0;
+    for (int i = 1; i < n; i++)
+        if ((c[i] & 0xc0) != 0x80) return 0;
+    /* After some first bytes, a part of the second bytes is wrong: the character would have a
+     * shorter form, be half of a pair of UTF-16, or be too large. */
+    bool wrong = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] >= 0xa0) ||
+                 (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] >= 0x90);
+    return wrong ? 0 : n;
+}
+
+/* Prints the first character of a text, which is not empty, and moves *text behind it. A program
+ * may give a communicator any name, so control characters, and bytes that are not UTF-8, are
+ * printed as JSON escapes them. Returns how many columns of a terminal the output takes, if each
+ * character takes one. */
+static int print_character(FILE *out, const char **text)
+{
+    const unsigned char *c = (const unsigned char *)*text;
+    int n = length_of(c);
+    bool two = n == 2 && c[0] == 0xc2; /* U+0080 to U+00BF: the second byte is the number */
+    int number = two ? c[1] : c[0];
+    *text += n > 0 ? n : 1;
+    if (n == 0 || number < ' ' || number == 0x7f || (two && number < 0xa0))
+        return fprintf(out, "\\u%04x", number);
+    fprintf(out, "%.*s", n, (const char *)c);
+    return 1;
 }
 
 /* ---- Text ---- */
 
 /* Prints a text; an empty one is printed as "-". If `width` is not 0, prints blanks after the text
- * up to this width, and at least one blank. A program may give a communicator any name, so a byte
- * that is no printable character of ASCII is replaced by the same text as in JSON. */
+ * up to this width, and at least one blank. */
 static void print_cell(FILE *out, const char *text, int width)
 {
     int n = 0;
     if (!*text) text = "-";
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-        n += fprintf(out, is_plain(*c) ? "%c" : "\\u%04x", *c);
+    while (*text) n += print_character(out, &text);
     fprintf(out, "%*s", n < width ? width - n : width > 0, "");
 }
 
@@ -186,16 +212,12 @@ static void print_text(FILE *out, const struct tt_mpi_report *report)
 
 /* ---- JSON ---- */
 
-/* Prints a string of JSON. A program may give a communicator any name, so characters are escaped.
- */
 static void print_string(FILE *out, const char *text)
 {
     fputc('"', out);
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (!is_plain(*c))
-            fprintf(out, "\\u%04x", *c);
-        else
-            fprintf(out, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+    while (*text) {
+        if (*text == '"' || *text == '\\') fputc('\\', out);
+        (void)print_character(out, &text);
     }
     fputc('"', out);
 }

@@ -129,7 +129,9 @@ extern const struct tt_mpi_backend *const tt_mpi_backends[];
 
 /* ---- count.c ---- */
 
-enum { TT_MPI_NAME = 64 };
+/* The most bytes that the name of a communicator or type has in any host, its last '\0' included
+ * (MPI_MAX_OBJECT_NAME). */
+enum { TT_MPI_NAME = 128 };
 
 /* host_ns and tutti_ns: the measured cost of a call by the host, and by Tutti. saved_ns: the time
  * that Tutti's calls have saved, which is computed from these two costs. All zero: nothing was
@@ -181,13 +183,16 @@ static inline int64_t *tt_mpi_map_find(const struct tt_mpi_map *map, uint64_t ha
 bool tt_mpi_map_set(struct tt_mpi_map *map, uint64_t handle, int64_t number);
 void tt_mpi_map_remove(struct tt_mpi_map *map, uint64_t handle);
 
-/* Returns the number that stands for a text, always the same for equal texts; 0 for "", and for
- * each new text if there are very many different ones. */
+/* Returns the number that stands for a text of less than TT_MPI_NAME bytes, always the same for
+ * equal texts; 0 for "", and for a new text if there is no memory. */
 int tt_mpi_text(const char *text);
 
 /* Calls that are equal in all these members are counted together. `communicator`, `type` and
  * `operation` are numbers of texts (tt_mpi_text). */
 struct tt_mpi_shape {
+    /* the communicator's handle; 0: it is freed, and `communicator` stands for its name, which is
+     * not used before */
+    uint64_t handle;
     int function, ranks, communicator, type, operation;
     enum tt_mpi_choice choice;
 };
@@ -197,8 +202,13 @@ struct tt_mpi_shape {
 enum tt_mpi_counted { TT_MPI_CALL, TT_MPI_START };
 void tt_mpi_count(enum tt_mpi_counted what, const struct tt_mpi_shape *shape, int64_t bytes,
                   int64_t ns, const struct tt_mpi_costs *costs);
+/* Must be called when a communicator is freed: what was counted by its handle counts for its name
+ * from now on. Returns the number that stands for the name. */
+int tt_mpi_count_freed(uint64_t handle, const char *name);
+/* Writes the name of a communicator that is not freed. */
+typedef void tt_mpi_name_fn(uint64_t handle, char name[TT_MPI_NAME]);
 /* Returns all rows of this process, which the caller frees; NULL: there is no memory. */
-struct tt_mpi_row *tt_mpi_rows(size_t *n);
+struct tt_mpi_row *tt_mpi_rows(size_t *n, tt_mpi_name_fn *name_of);
 
 /* ---- report.c ---- */
 

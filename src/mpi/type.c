@@ -250,7 +250,7 @@ bool tt_mpi_side_of(struct tt_mpi_call *call, struct tt_mpi_side *side, const vo
 {
     struct tt_mpi_layout own;
     const struct tt_mpi_layout *layout = find_layout(type, &own);
-    if (layout == &own && count > 0 && !is_committed(type)) layout = NULL;
+    if (layout == &own && !is_committed(type)) layout = NULL;
     if (layout) return tt_mpi_side_with(call, side, buffer, count, layout);
     call->choice = TT_MPI_LEFT_WRONG;
     return false;

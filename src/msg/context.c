@@ -283,10 +283,11 @@ static void begin_to_lose(tutti_context *c, struct tt_peer *peer)
     peer->ending = peer->going;
 }
 
-/* Gives up the peers whose rank has failed or left (`going`). If the link to such a peer may still
- * be being set up (tt_wired_may_cut), the next advance gives the peer up. Operations with these
- * peers end with PEER. A fence for which nothing was lost ends with OK. An operation that the
- * network executes ends when the network reports its end.
+/* Gives up the peers whose rank has failed or left (`going`). If answers of such a peer may still
+ * come over the network, or the link to it may still be being set up (tt_wired_may_cut), a later
+ * advance gives the peer up. Operations with these peers end with PEER. A fence for which nothing
+ * was lost ends with OK. An operation that the network executes ends when the network reports its
+ * end.
  *
  * First handles all packets of these peers, because the packets may acknowledge what the peers
  * received. Meanwhile a handler or completion function that sends something may find that a further

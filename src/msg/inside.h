@@ -188,6 +188,10 @@ struct tt_peer {
     struct tt_link *link;
     int64_t linked_ns; /* when the link was opened */
     bool bye;          /* the peer has sent BYE, its last packet */
+    /* until when this context waits for BYE after the peer's rank has left (if the link has failed:
+     * the time of the failure), and how often it has looked whether BYE has come */
+    int64_t bye_by_ns;
+    int bye_looks;
     /* if the peer's rank has left: the time at which the link is made to fail if it is not idle
      * before that time */
     int64_t part_by_ns;

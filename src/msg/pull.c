@@ -391,6 +391,7 @@ static enum split_outcome split_with(tutti_context *c, struct tt_split_copy *h)
     int piece = claim_last(h);
     if (piece < 0) return OVER;
     tutti_status status = write_piece(c, h, pending, piece);
+    if (status > TUTTI_AGAIN && status != TUTTI_ERR_UNSUPPORTED) tt_error_undo();
     tt_post_answer(c, h->peer, TT_PACKET_ACK, h->pending, (uint64_t)status);
     c->events++;
     return WROTE;

@@ -222,8 +222,10 @@ char *tt_region_find(struct tt_msg *msg, uint64_t id, uint64_t offset, uint64_t 
 struct tt_wire_region *tt_region_map(struct tt_msg *msg, const void *memory, size_t bytes)
 {
     struct tt_wire_region *region;
-    bool mapped = msg->keys && msg->ops->map(msg->wire, (void *)memory, bytes, &region) == TUTTI_OK;
-    return mapped ? region : NULL;
+    if (!msg->keys) return NULL;
+    if (msg->ops->map(msg->wire, (void *)memory, bytes, &region) == TUTTI_OK) return region;
+    tt_error_undo(); /* the data go in messages */
+    return NULL;
 }
 
 /* Returns the bytes of the key; 0: there is no key, and the target pulls the data by messages. */
@@ -232,7 +234,8 @@ size_t tt_region_offer(tutti_context *c, struct tt_pending *pending, void *key)
     size_t bytes = TT_WIRE_KEY;
     pending->region = tt_region_map(c->msg, pending->data, (size_t)pending->bytes);
     if (!pending->region) return 0;
-    if (c->msg->ops->pack(pending->region, key, &bytes) == TUTTI_OK && bytes <= TT_WIRE_KEY)
-        return bytes;
+    if (c->msg->ops->pack(pending->region, key, &bytes) == TUTTI_OK)
+        return bytes <= TT_WIRE_KEY ? bytes : 0;
+    tt_error_undo();
     return 0;
 }

@@ -340,7 +340,9 @@ static tutti_status send_or_queue(tutti_context *c, struct tt_peer *peer, const 
 {
     struct tt_transfer *entry = make_entry(c, peer, p, bytes, pending, lent);
     if (!entry) return TUTTI_ERR_MEMORY;
-    if (!peer->waiting.first && send_entry(c, peer, entry) == TUTTI_OK) return TUTTI_OK;
+    tutti_status status = peer->waiting.first ? TUTTI_AGAIN : send_entry(c, peer, entry);
+    if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
+    if (tt_unlikely(status > TUTTI_AGAIN)) tt_error_undo();
     tt_send_queue_append(&peer->waiting, entry);
     list(c, peer);
     return TUTTI_OK;
@@ -363,9 +365,11 @@ void tt_post_answer(tutti_context *c, struct tt_peer *peer, enum tt_packet_kind 
 {
     struct tt_packet p = {.kind = kind, .arg = {a, b}};
     if (peer->gone) return;
-    if (tt_post_now(c, peer, &p) == TUTTI_OK) return;
+    tutti_status status = tt_post_now(c, peer, &p);
+    if (tt_likely(status == TUTTI_OK)) return;
+    if (tt_unlikely(status > TUTTI_AGAIN)) tt_error_undo(); /* the next advance tries again */
     /* cannot lack memory: an entry is in reserve */
-    tutti_status status = send_or_queue(c, peer, &p, 0, NULL, false);
+    status = send_or_queue(c, peer, &p, 0, NULL, false);
     if (status != TUTTI_OK) tt_context_fault(c, status);
 }
 
@@ -402,6 +406,7 @@ tutti_status tt_post_transfer(tutti_context *c, struct tt_peer *peer, struct tt_
         peer->waiting.first ? TUTTI_AGAIN : peer->transport->send(c, peer, &x->packet, x);
     if (tt_likely(status == TUTTI_OK && x->on_wire == 0)) return TUTTI_OK;
     if (status > TUTTI_AGAIN && peer->transport->shares) return status;
+    if (tt_unlikely(status > TUTTI_AGAIN)) tt_error_undo(); /* the next advance tries again */
     count_transfer(peer, x);
     x->sent = status == TUTTI_OK;
     if (!x->sent) queue_transfer(c, peer, x);

@@ -155,7 +155,9 @@ tutti_status tt_msg_post(tutti_context *context, tutti_work_fn *work, void *arg)
 
 void tt_context_fault(tutti_context *c, tutti_status status)
 {
-    if (c->status != TUTTI_OK) return;
-    c->status = status;
-    snprintf(c->why, sizeof c->why, "%s", tutti_error());
+    if (c->status == TUTTI_OK) {
+        c->status = status;
+        snprintf(c->why, sizeof c->why, "%s", tutti_error());
+    }
+    tt_error_undo();
 }

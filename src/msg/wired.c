@@ -103,8 +103,10 @@ void tt_wired_close(struct tt_msg *msg)
 static bool arm(void *arg)
 {
     const tutti_context *c = arg;
+    tutti_status status = c->msg->ops->port_arm(c->port);
     /* if arming fails, arrivals do not wake the waiter, which then looks only from time to time */
-    return c->msg->ops->port_arm(c->port) != TUTTI_AGAIN;
+    if (status > TUTTI_AGAIN) tt_error_undo();
+    return status != TUTTI_AGAIN;
 }
 
 const struct tt_wake_descriptor *tt_msg_wake_descriptor(const tutti_context *c)
@@ -149,8 +151,9 @@ void tt_wired_publish(const tutti_context *c)
     tutti_status status = publish_here(c);
     if (status == TUTTI_OK && c->port)
         status = tt_boot_show_context(c->f, c->index, c->address, c->address_bytes);
-    if (status != TUTTI_OK && tt_log_on(TT_LOG_boot))
-        tt_log("where context %d is: %s", c->index, tutti_error());
+    if (status == TUTTI_OK) return;
+    if (tt_log_on(TT_LOG_boot)) tt_log("where context %d is: %s", c->index, tutti_error());
+    tt_error_undo();
 }
 
 /* Publishes an empty address after an error, since the other ranks wait for an address, and keeps
@@ -179,6 +182,7 @@ static void lost(void *arg, tutti_status status)
 {
     struct tt_peer *peer = arg;
     (void)status;
+    peer->bye_by_ns = tt_clock_ns();
     tt_watch_lost(peer->owner->f, peer->rank);
 }
 
@@ -314,14 +318,32 @@ static void sent(struct tt_wire_op *op, tutti_status status)
     if (--entry->on_wire == 0 && entry->sent) tt_post_finish(entry->context, entry);
 }
 
+/* Handles a link that is lost. Returns PEER with a text that names the peer's rank, in place of the
+ * error of the network, which does not know the rank. */
+static tutti_status name_lost(struct tt_peer *peer)
+{
+    char text[160];
+    const struct tt_fabric *f = peer->owner->f;
+    const char *host = f->job->rank[peer->rank].host;
+    tt_error_undo();
+    lost(peer, TUTTI_ERR_PEER);
+    if (tt_common_state(f->job, f->common, peer->rank) == TT_RANK_FAILED)
+        return tt_fail(TUTTI_ERR_PEER, "%s",
+                       tt_common_cause_text(f->job, f->common, peer->rank, text, sizeof text));
+    return tt_fail(TUTTI_ERR_PEER, "the connection to rank %d%s%s is lost", peer->rank,
+                   host[0] ? " on " : "", host);
+}
+
 /* Handles an error of the link to a peer. The packets to the peer wait until this rank has found
  * out why the peer's rank cannot be reached. If that rank then counts as failed, the packets are
  * dropped. */
 static tutti_status no_link(struct tt_peer *peer, tutti_status status)
 {
     if (status != TUTTI_ERR_PEER || peer->gone) return status;
-    lost(peer, status);
-    return tt_watch_seeks(peer->owner->f) ? TUTTI_AGAIN : status;
+    status = name_lost(peer);
+    if (!tt_watch_seeks(peer->owner->f)) return status;
+    tt_error_undo();
+    return TUTTI_AGAIN;
 }
 
 static tutti_status send_over_wire(tutti_context *c, struct tt_peer *peer,
@@ -386,16 +408,17 @@ tutti_status tt_wired_move(tutti_context *c, struct tt_pending *pending, const v
                            size_t key_bytes, uint64_t there, char *here)
 {
     const struct tt_wire_ops *ops = c->msg->ops;
-    bool linked = link_up(c, pending->peer) == TUTTI_OK;
+    tutti_status status = link_up(c, pending->peer);
     struct tt_link *link = pending->peer->link;
-    if (!linked || ops->key_open(link, key, key_bytes, &pending->key) != TUTTI_OK)
-        return TUTTI_ERR_UNSUPPORTED;
+    if (status == TUTTI_OK) status = ops->key_open(link, key, key_bytes, &pending->key);
+    if (status > TUTTI_AGAIN) tt_error_undo(); /* the caller uses messages, or reports the loss */
+    if (status != TUTTI_OK) return TUTTI_ERR_UNSUPPORTED;
     size_t n = (size_t)pending->bytes;
     struct tt_wire_op *op = &pending->wire;
     op->done = moved;
-    tutti_status status = pending->kind == TT_PENDING_PUT
-                              ? ops->put(link, there, here, pending->key, n, op)
-                              : ops->get(link, here, there, pending->key, n, op);
+    status = pending->kind == TT_PENDING_PUT ? ops->put(link, there, here, pending->key, n, op)
+                                             : ops->get(link, here, there, pending->key, n, op);
+    if (tt_unlikely(status == TUTTI_ERR_PEER)) return name_lost(pending->peer);
     if (status == TUTTI_AGAIN) {
         pending->on_wire = true;
         pending->peer->wire_puts += pending->kind == TT_PENDING_PUT;
@@ -414,6 +437,10 @@ tutti_status tt_wired_move(tutti_context *c, struct tt_pending *pending, const v
  * link. */
 
 #define SETTING_UP_NS INT64_C(500000000)
+/* How long, and for how many advances at least, a context waits for BYE from a rank that has
+ * left. */
+#define BYE_NS (2 * TT_PARTING_NS)
+enum { BYE_LOOKS = 100 };
 
 /* ---- Ranks that are gone ---- */
 
@@ -441,10 +468,18 @@ static void part_from(tutti_context *c, struct tt_peer *peer)
         c->msg->ops->link_fail(peer->link);
 }
 
+/* Whether the rank has left the client. If another rank still needed it, it counts as failed, with
+ * the cause LEFT. */
+static bool has_left(const struct tt_fabric *f, int rank)
+{
+    return tt_common_state(f->job, f->common, rank) == TT_RANK_LEFT ||
+           tt_rank_cause(tt_common_rank_status(f->job, f->common, rank)) == TT_CAUSE_LEFT;
+}
+
 /* Whether the process of a rank that counts as gone may still run and answer. */
 static bool may_live(const struct tt_fabric *f, int rank)
 {
-    if (tt_common_state(f->job, f->common, rank) == TT_RANK_LEFT) return true;
+    if (has_left(f, rank)) return true;
     switch (tt_rank_cause(tt_common_rank_status(f->job, f->common, rank))) {
     case TT_CAUSE_STATUS:
     case TT_CAUSE_SETTING:
@@ -460,10 +495,36 @@ static bool may_live(const struct tt_fabric *f, int rank)
     return false;
 }
 
-bool tt_wired_may_cut(const tutti_context *c, const struct tt_peer *peer)
+/* Whether answers of a peer may still come, although its rank has left. Shared memory may report
+ * that the rank has left while the last packets of the peer are still on their way, or lie unread
+ * in this context's port.
+ *
+ * Why no answer is missed: everything that answers this context's packets comes from the peer that
+ * they were sent to. A rank that leaves sends BYE after these answers, and the packets of a link
+ * are handled in the order of sending. So when BYE was handled, the answers were handled too.
+ *
+ * Why the wait ends: BYE may never come, for example because the peer has never heard of this
+ * context, the rank has died while it was leaving, or its host is cut off. So the wait also ends
+ * when the link has failed, which ends the connection in both directions, or after BYE_NS. By then
+ * the leaving rank has stopped sending: it takes TT_PARTING_NS at most to send BYE, and as long to
+ * close the links. This thread may have slept meanwhile, and not have read the port. So in both
+ * cases BYE_LOOKS advances, each of which reads the port, come before the end of the wait. */
+static bool may_answer(const tutti_context *c, struct tt_peer *peer)
 {
-    if (!peer->link || peer->lent == 0 || !may_live(c->f, peer->rank)) return true;
-    return tt_clock_ns() >= peer->linked_ns + SETTING_UP_NS;
+    if (peer->bye || !has_left(c->f, peer->rank)) return false;
+    int64_t now = tt_clock_ns();
+    if (peer->bye_by_ns == 0) peer->bye_by_ns = now + BYE_NS;
+    if (peer->bye_looks >= BYE_LOOKS) return now < peer->bye_by_ns;
+    peer->bye_looks++;
+    return true;
+}
+
+/* Without a link, nothing was sent to the peer that it could answer. */
+bool tt_wired_may_cut(const tutti_context *c, struct tt_peer *peer)
+{
+    if (!peer->link || !may_live(c->f, peer->rank)) return true;
+    if (may_answer(c, peer)) return false;
+    return peer->lent == 0 || tt_clock_ns() >= peer->linked_ns + SETTING_UP_NS;
 }
 
 /* Ends the link to a peer that is gone: closes it if the process of the peer's rank may still run,

@@ -34,10 +34,11 @@ bool tt_wired_is_sending(const struct tt_msg *msg);
 void tt_wired_close_links(struct tt_msg *msg);
 /* Closes the links and the port of a context. */
 void tt_wired_close_port(tutti_context *context);
-/* Returns whether the link to a peer that counts as gone may be cut. Returns false for half a
- * second after the link was opened if the network reads lent data and the rank's process may still
- * run, because both ends may still be setting up the link. */
-bool tt_wired_may_cut(const tutti_context *context, const struct tt_peer *peer);
+/* Returns whether a peer whose rank has failed or left may be given up, and the link to it be cut.
+ * Returns false if the rank has left and answers of the peer may still come, but for a limited time
+ * only. Returns false also for half a second after the link was opened if the network reads lent
+ * data and the rank's process may still run, because both ends may still be setting up the link. */
+bool tt_wired_may_cut(const tutti_context *context, struct tt_peer *peer);
 /* Advances the port of a context: receives packets, answers ADDRESS packets, ends lost links. */
 void tt_wired_advance(tutti_context *context);
 

@@ -135,7 +135,7 @@ static void pack_all(struct tt_builder *b, struct tt_plan *plan, char *at)
 
 struct tt_plan *tt_builder_finish(struct tt_builder *b)
 {
-    if (b->depth || b->dead) b->error = "a loop without an end";
+    if (!b->error && (b->depth || b->dead)) b->error = "a loop without an end";
     if (b->error) {
         bool starved = tt_memory_lacks() != b->lacks;
         (void)tt_fail(starved ? TUTTI_ERR_MEMORY : TUTTI_ERR_LIMIT, "cannot build a plan: %s",

@@ -206,6 +206,11 @@ static tt_started started(struct tt_builder *b)
     return lane(b)->starts++;
 }
 
+int64_t tt_builder_steps(const struct tt_builder *b)
+{
+    return b->error ? -1 : (int64_t)b->steps.n;
+}
+
 tt_started tt_builder_starts(const struct tt_builder *b)
 {
     return b->plan.lane[b->plan.lanes - 1].starts;

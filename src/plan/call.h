@@ -142,6 +142,7 @@ struct tt_call {
     /* bytes of a slice or chunk of a pipeline, a multiple of sz; 0: the algorithm's own choice */
     int64_t slice;
     int32_t radix; /* branching of trees and exchanges; 0: the algorithm's own choice */
+    int32_t lanes; /* the most lanes, in algorithms with a lane for each slice; 0: as for radix */
     uint64_t seed; /* seed of random orders */
     const int64_t *in_counts, *in_displs, *out_counts, *out_displs; /* in elements */
     /* The neighbours of this rank, if the call is a neighbourhood collective: an alltoallv in which
@@ -219,13 +220,14 @@ static inline int tt_call_reduces(const struct tt_call *call, int p, int me)
     return call->coll == TT_COLL_scan ? me + 1 : call->coll == TT_COLL_exscan ? me : p;
 }
 
-/* Sets the slice and the radix of the call to these values, which come from TUTTI_SLICE and
- * TUTTI_RADIX or from a line of wisdom, unless the call itself sets them. */
-static inline void tt_tune(struct tt_call *call, int64_t slice, int64_t radix)
+/* Sets the slice, the radix and the lanes of the call to these values, which come from TUTTI_SLICE,
+ * TUTTI_RADIX and TUTTI_LANES or from a line of wisdom, unless the call itself sets them. */
+static inline void tt_tune(struct tt_call *call, int64_t slice, int64_t radix, int64_t lanes)
 {
-    if (call->coll == TT_COLL_barrier) slice = 0; /* a barrier has no bytes */
+    if (call->coll == TT_COLL_barrier) slice = lanes = 0; /* a barrier has no bytes */
     if (call->slice == 0 && call->sz > 0) call->slice = slice / call->sz * call->sz;
     if (call->radix == 0) call->radix = (int32_t)radix;
+    if (call->lanes == 0) call->lanes = (int32_t)lanes;
 }
 
 /* tt_call_block_at returns where the block of rank r begins in the input of a

@@ -208,9 +208,11 @@ struct tt_plan {
 void tt_plan_free(struct tt_plan *plan);
 /* Returns a copy that tt_plan_free frees; NULL: there is no memory, as tutti_error() says. */
 struct tt_plan *tt_plan_copy(const struct tt_plan *plan);
-/* Returns NULL, or static text that says what is wrong with the structure of the plan. The function
- * does not check what the plan computes; tt_prove (lab/prove/prove.h) does. */
-const char *tt_plan_invalid(const struct tt_plan *plan);
+/* Returns NULL, or static text that says what is wrong with the structure of the plan. Then sets
+ * *step, unless `step` is NULL, to the index in plan->steps of the step that is wrong, or to -1 if
+ * the fault belongs to no step. The function does not check what the plan computes; tt_prove
+ * (lab/prove/prove.h) does. */
+const char *tt_plan_invalid(const struct tt_plan *plan, int64_t *step);
 
 /* ---- Building (build.c) ----
  *
@@ -229,6 +231,8 @@ void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call 
  * copy of the name. */
 void tt_builder_name_is_lent(struct tt_builder *b);
 void tt_builder_free(struct tt_builder *b);
+/* Returns how many steps the plan has so far, or -1 if anything failed. */
+int64_t tt_builder_steps(const struct tt_builder *b);
 /* Makes tt_builder_finish fail: the plan cannot be built, because of `why` (static text). */
 void tt_builder_fail(struct tt_builder *b, const char *why);
 

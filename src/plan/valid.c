@@ -331,23 +331,28 @@ static const char *step_invalid(struct place *at, const struct tt_step *s)
     return s->kind == TT_EXCHANGE ? exchange_invalid(at, s) : NULL;
 }
 
-static const char *lane_invalid(const struct tt_plan *plan, const struct tt_lane *lane)
+static const char *lane_invalid(const struct tt_plan *plan, const struct tt_lane *lane,
+                                int64_t *step)
 {
     struct place at = {.plan = plan};
     for (uint32_t i = 0; i < lane->n; i++) {
         const char *wrong = step_invalid(&at, &plan->steps[lane->first + i]);
+        if (wrong) *step = (int64_t)lane->first + i;
         if (wrong) return wrong;
     }
     if (at.depth) return "a loop without an end";
     return at.started != lane->starts ? "a wrong number of ids" : NULL;
 }
 
-const char *tt_plan_invalid(const struct tt_plan *plan)
+const char *tt_plan_invalid(const struct tt_plan *plan, int64_t *step)
 {
+    int64_t at = -1;
     const char *wrong = header_invalid(plan);
     if (!wrong) wrong = lanes_invalid(plan);
     if (!wrong) wrong = shapes_invalid(plan);
     if (!wrong) wrong = varies_invalid(plan);
-    for (uint32_t i = 0; i < plan->lanes && !wrong; i++) wrong = lane_invalid(plan, &plan->lane[i]);
+    for (uint32_t i = 0; i < plan->lanes && !wrong; i++)
+        wrong = lane_invalid(plan, &plan->lane[i], &at);
+    if (wrong && step) *step = at;
     return wrong;
 }

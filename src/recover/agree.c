@@ -303,7 +303,11 @@ static bool is_mismatch(const struct meeting *m)
 static void advance_context(struct meeting *m)
 {
     tutti_status status = tt_msg_advance(m->context, &m->events);
-    if (tt_likely(status == TUTTI_OK) || !tt_msg_concerns_all(status)) return;
+    if (tt_likely(status == TUTTI_OK)) return;
+    if (!tt_msg_concerns_all(status)) {
+        tt_error_undo();
+        return;
+    }
     tt_msg_error_returned(m->context);
     m->status = status;
 }

@@ -26,14 +26,6 @@
  * with a release store after it wrote or read the bytes that the new value covers. The opposite
  * side loads the value with acquire. The sender writes only to [head, tail + bytes); the receiver
  * reads only [tail, head).
- *
- * In each execution, the first message of a channel begins where the memory of the ring begins, so
- * that short messages use the same few cache lines again and again. To this end both sides raise
- * their positions to the next multiple of the ring's bytes (`start`) before that message. This is
- * right because the ring is empty then: an execution begins only when all members of the node have
- * ended the execution that used the window before (exec.c), and with it all its messages. Until the
- * opposite side has moved a byte in this execution, its `head` or `tail` may be less than `start`.
- * Then the receiver takes the ring as empty, and so does the sender.
  */
 #ifndef TT_CHANNEL_H
 #define TT_CHANNEL_H
@@ -67,16 +59,14 @@ struct tt_byte_ring {
 
 /* One side of a channel. An end is all zero at first; its owner sets `place`, `peer` and `sending`
  * before it advances the end. Invariants (tt_end_valid, between calls that succeed): `position`
- * equals head (sender) or tail (receiver), or is `start`, and head or tail is less; messages
- * complete in order, so no message in the list is complete. */
+ * equals head (sender) or tail (receiver); messages complete in order, so no message in the list is
+ * complete. */
 struct tt_end {
     struct tt_byte_ring *ring; /* NULL: not made yet (sender) or not found yet (receiver) */
     /* the word that holds the ring's offset in the segment, or 0 while the ring is not made */
     _Atomic uint64_t *place;
     uint64_t position;
-    uint64_t start;     /* the position of the first message of the execution */
-    uint64_t execution; /* the number of the execution that used the end last, plus 1; 0: none */
-    int peer;           /* rank in the job */
+    int peer; /* rank in the job */
     bool sending;
     bool remote; /* the peer is on another node: there is no ring, and the end is never advanced */
     bool listed; /* the end is in a list of ends that have messages */

@@ -261,6 +261,7 @@ void tt_remote_lost(struct tt_team *t, int rank)
 static tutti_status remote_sent(struct tt_team *t, int rank, tutti_status status)
 {
     if (tt_likely(status != TUTTI_ERR_PEER)) return status;
+    tt_error_undo();
     if (!tt_remote_has_left(t, rank)) tt_remote_lost(t, rank);
     return TUTTI_OK; /* the caller finds the failure in the job's page */
 }

@@ -578,7 +578,10 @@ tutti_status tt_operation_started(struct tt_operation *x, tutti_status status)
 {
     if (tt_likely(status == TUTTI_OK)) return TUTTI_OK;
     if (is_closed(x, status)) return TUTTI_OK;
-    if (status != TUTTI_ERR_PEER) tt_operation_unlist(x);
+    if (status != TUTTI_ERR_PEER)
+        tt_operation_unlist(x);
+    else
+        tt_error_undo();
     tt_remote_moved(x->remote_teams->context, x, status);
     return status == TUTTI_ERR_PEER ? TUTTI_OK : status;
 }

@@ -46,16 +46,6 @@ struct tt_message *tt_end_take(struct tt_end *end)
     return m;
 }
 
-/* Prepares an end of a ring for the first message of an execution (channel.h). */
-static void restart(struct tt_end *end, uint64_t execution)
-{
-    const uint64_t ring = RING_BYTES;
-    if (tt_likely(end->execution != execution + 1)) {
-        end->start = end->position = (end->position + ring - 1) / ring * ring;
-        end->execution = execution + 1;
-    }
-}
-
 static void complete_first(struct tt_end *end)
 {
     tt_end_take(end)->complete = true;
@@ -153,7 +143,6 @@ static tutti_status advance_send(struct tt_fabric *f, struct tt_end *end)
     if (!end->ring) TT_TRY(make_ring(f, end));
     uint64_t before = end->position;
     uint64_t tail = atomic_load_explicit(&end->ring->tail, memory_order_acquire);
-    if (tail < end->start) tail = end->start;
     while (end->unsent && put(f, end, end->unsent, RING_BYTES - (int64_t)(end->position - tail)))
         end->unsent = end->unsent->next;
     if (end->position != before) TT_TRY(publish(f, end, &end->ring->head));
@@ -218,7 +207,7 @@ static tutti_status advance_recv(struct tt_fabric *f, struct tt_end *end)
     while ((m = end->first) != NULL) {
         uint64_t head = atomic_load_explicit(&end->ring->head, memory_order_acquire);
         if (!m->headed) {
-            if (head <= end->position) break;
+            if (head == end->position) break;
             TT_TRY(take_length(end, m));
         }
         if (m->rendezvous) {
@@ -238,8 +227,7 @@ static tutti_status advance_recv(struct tt_fabric *f, struct tt_end *end)
 bool tt_end_valid(const struct tt_end *end)
 {
     const struct tt_byte_ring *ring = end->ring;
-    uint64_t moved = ring ? atomic_load(end->sending ? &ring->head : &ring->tail) : end->position;
-    bool valid = end->position == moved || (end->position == end->start && moved < end->start);
+    bool valid = !ring || end->position == atomic_load(end->sending ? &ring->head : &ring->tail);
     for (const struct tt_message *m = end->first; m; m = m->next)
         valid = valid && !m->complete && (m->next || m == end->last);
     return valid;
@@ -327,7 +315,6 @@ static tutti_status post(struct tt_exec *exec, uint32_t lane, const struct tt_pl
     if (!end) return tt_fail(TUTTI_ERR_MEMORY, "no memory for channels");
     end->shape = &tt_team_line(exec->team, s->peer, exec->slot)->shape;
     end->mark = exec->mark;
-    restart(end, exec->number);
     tt_end_post(end, m, tt_exec_own(exec, s->range), s->len, &exec->ends);
     const struct tt_fabric *f = exec->team->fabric;
     m->rendezvous = s->len > f->eager_most && f->reads;

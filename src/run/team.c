@@ -258,15 +258,16 @@ void tt_team_place(struct tt_team *t, const int64_t *blocks)
 
 /* Publishes TUTTI_ALGORITHM. If the text is too long, leaves out the entries from the first one
  * that does not fit as a whole: a part of an algorithm's name could be the name of another
- * algorithm. */
+ * algorithm. A comma after a backslash belongs to the path of a plan file, and ends no entry. */
 static void publish_algorithm(struct tt_world_facts *world)
 {
     const char *algorithm = tt_setting("TUTTI_ALGORITHM");
     world->algorithm_bytes = algorithm ? (int64_t)strlen(algorithm) : 0;
     snprintf(world->algorithm, sizeof world->algorithm, "%s", algorithm ? algorithm : "");
     if (world->algorithm_bytes < TT_FACTS_ALGORITHM) return;
-    char *comma = strrchr(world->algorithm, ',');
-    *(comma ? comma : world->algorithm) = '\0';
+    char *end = world->algorithm + strlen(world->algorithm);
+    while (end > world->algorithm && (end[0] != ',' || end[-1] == '\\')) end--;
+    *end = '\0';
 }
 
 /* Publishes the facts on which the choice of algorithms depends, for programs that read the job's
@@ -556,8 +557,9 @@ static int advance_context(struct tt_team *t)
 {
     int events = 0;
     tutti_status status = tt_msg_advance(t->context, &events);
-    if (tt_likely(status == TUTTI_OK) || !t->remote || t->broken != TUTTI_OK) return events;
-    if (tt_msg_concerns_all(status)) tt_team_break(t, status);
+    if (tt_likely(status == TUTTI_OK)) return events;
+    if (t->remote && t->broken == TUTTI_OK && tt_msg_concerns_all(status)) tt_team_break(t, status);
+    tt_error_undo(); /* the call that returns the error sets the text again */
     return events;
 }
 

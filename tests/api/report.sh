@@ -6,6 +6,7 @@
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/../tools/lib.sh"
 source "$(dirname "$0")/../locale.sh"
+source "$(dirname "$0")/../tools/model.sh"
 unset TUTTI_MACHINE TUTTI_CHOICE TUTTI_ALGORITHM TUTTI_TRACE
 export TUTTI_WISDOM=0 XDG_CACHE_HOME=$work/cache
 program=$TUTTI_BUILD/tests/choose-measured
@@ -77,3 +78,11 @@ says out 'warning: TUTTI_REPORT: cannot write the whole report to .*/long$'
 touch occupied
 expect 0 timeout 3000 env TUTTI_REPORT=occupied/report tutti run -n 2 "$program"
 says err 'warning: TUTTI_REPORT: cannot write .*/occupied/report: Not a directory'
+
+# With a model, the report predicts times also for calls in which each rank has a count of its own:
+# with equal counts.
+model '8 64 512 4096 16384 65536 262144 1048576 4194304' >machine
+for problem in allgatherv/u8/100/p3 reduce_scatter/f64/sum/800/p3; do
+    expect 0 timeout 3000 env TUTTI_REPORT=1 TUTTI_MACHINE="$work/machine" tutti bench --iterations 10 $problem
+    says err "^${problem%%/*} +(u8|f64) +(-|sum) +(300|2400) +3 [a-z-]+ +[0-9]+ +[0-9.]+ "
+done

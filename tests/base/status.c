@@ -61,6 +61,18 @@ static void cause_may_be_framed(void **state)
     assert_string_equal(tutti_error(), "while outer: inner");
 }
 
+static void an_error_can_be_undone(void **state)
+{
+    (void)state;
+    (void)tt_fail(TUTTI_ERR_ARG, "the user's");
+    (void)tt_fail(TUTTI_ERR_PEER, "handled");
+    tt_error_undo();
+    assert_string_equal(tutti_error(), "the user's");
+    (void)tt_fail(TUTTI_ERR_PEER, "handled, too");
+    tt_error_undo();
+    assert_string_equal(tutti_error(), "the user's");
+}
+
 static void errno_is_reported(void **state)
 {
     (void)state;
@@ -85,7 +97,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status_has_its_text),   cmocka_unit_test(version_is_the_header_s),
         cmocka_unit_test(cause_belongs_to_its_thread), cmocka_unit_test(cause_may_be_framed),
-        cmocka_unit_test(errno_is_reported),           cmocka_unit_test(long_cause_is_cut),
+        cmocka_unit_test(an_error_can_be_undone),      cmocka_unit_test(errno_is_reported),
+        cmocka_unit_test(long_cause_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

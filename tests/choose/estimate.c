@@ -280,6 +280,33 @@ static void nodes_have_their_rankings(void **state)
     assert_true(computed > 0 && differ > 0);
 }
 
+/* Checks that calls with another number of lanes have other rankings, which follow the plans with
+ * this number of lanes; and that on one node, where the number has no effect, all share one. */
+static void lanes_have_their_rankings(void **state)
+{
+    (void)state;
+    static const int node[] = {0, 0, 1, 1};
+    struct tt_machine m = measured_model();
+    struct tt_rankings kept = {0};
+    struct tt_prediction prediction[1 + TT_LANES_MOST];
+    struct tt_call call = call_of("allreduce/f64/sum/1M/p4");
+    add_network(&m);
+    for (int i = 0; i <= TT_LANES_MOST; i++) {
+        struct tt_map map = map_for("allreduce/f64/sum/1M/p4", &m);
+        call.lanes = i;
+        assert_non_null(tt_estimate(&kept, &call, &map));
+        assert_int_equal(kept.n, 1 + i);
+        map.node = node;
+        map.nodes = 2;
+        assert_ptr_equal(tt_estimate(&kept, &call, &map), fastest(&call, &map));
+        assert_int_equal(kept.n, 2 + i);
+        assert_int_equal(tt_predict(&tt_allreduce_composed, &call, &map, &prediction[i]), TUTTI_OK);
+    }
+    assert_int_equal(prediction[4].time_ps, prediction[0].time_ps);
+    assert_int_not_equal(prediction[1].time_ps, prediction[0].time_ps);
+    assert_int_not_equal(prediction[8].time_ps, prediction[0].time_ps);
+}
+
 static void table_otherwise(void **state)
 {
     (void)state;
@@ -309,6 +336,7 @@ int main(void)
         cmocka_unit_test(the_table_is_left_for_clear_gains),
         cmocka_unit_test(history_does_not_matter),
         cmocka_unit_test(nodes_have_their_rankings),
+        cmocka_unit_test(lanes_have_their_rankings),
         cmocka_unit_test(table_otherwise),
         cmocka_unit_test(a_lack_of_memory_is_forgotten),
     };

@@ -26,7 +26,10 @@ static const char sliced[] =
 static const char *const lines[] = {
     sliced,
     "barrier/p2 flat us=0.190 cores=2 reach=load date=unknown tutti=1 machine=m",
+    "allreduce/f64/sum/1M/p4@nodes:2,2 parts slice=32K lanes=8 us=12.000 cores=2 reach=kernel "
+    "date=x tutti=1 machine=m",
     "gather/u8/24/p5@nodes:2,2,1 composed us=12.000 cores=2 reach=kernel date=x tutti=1 machine=m",
+    "gather/u8/24/p96@nodes:1*96 composed us=12.000 cores=2 reach=window date=x tutti=1 machine=m",
 };
 
 static void text_and_back(void **state)
@@ -63,6 +66,9 @@ static void wrong_lines(void **state)
         "allreduce/f64/8/p2 flat",
         "bcast/u8/8/p4@nodes:2,1 flat",
         "bcast/u8/8/p4@nodes:4 flat",
+        "bcast/u8/8/p4@nodes:4*1 flat",
+        "bcast/u8/8/p4@nodes:2*0 flat",
+        "bcast/u8/8/p4@nodes:2* flat",
         "bcast/u8/8/p4@torus:2x2 flat",
         "bcast/u8/8/p2 quick",
         "bcast/u8/8/p2 flat us=x",
@@ -71,6 +77,9 @@ static void wrong_lines(void **state)
         "bcast/u8/8/p2 flat radix",
         "bcast/u8/8/p2 flat radix=1",
         "bcast/u8/8/p2 flat radix=1025",
+        "bcast/u8/8/p2 flat lanes=0",
+        "bcast/u8/8/p2 flat lanes=9",
+        "bcast/u8/8/p2 flat lanes=65537",
         "bcast/u8/8/p2 flat cores=0",
     };
     char text[256], why[TT_FILE_WHY];
@@ -114,6 +123,28 @@ static const char *decided(const struct tt_wisdom *wisdom, const char *text, int
     return by == TT_CHOSEN_WISDOM ? a->name : "none";
 }
 
+/* Checks that a line can name many nodes with as many ranks each, and that there is no line for as
+ * many nodes if one of them has more ranks. */
+static void many_nodes(void **state)
+{
+    (void)state;
+    enum { NODES = 64, EACH = 4, P = NODES * EACH };
+    struct tt_problem problem;
+    struct tt_wise wise, line = wise_of("allreduce/f64/sum/8K/p256@nodes:4*64", "ring");
+    char layout[TT_WISDOM_LAYOUT];
+    int node[P + 1];
+    assert_int_equal(tt_problem_parse("allreduce/f64/sum/8K/p256", &problem, NULL), TUTTI_OK);
+    struct tt_map map = map_of(P, P, NULL);
+    for (int r = 0; r <= P; r++) node[r] = (int)tt_min(r / EACH, NODES - 1);
+    map.nodes = NODES;
+    map.node = node;
+    assert_true(tt_wisdom_place(&problem.call, &map, &wise, layout));
+    assert_string_equal(layout, "4*64");
+    assert_int_equal(wise.layout, line.layout);
+    map.p++; /* the last node has one rank more */
+    assert_false(tt_wisdom_place(&problem.call, &map, &wise, layout));
+}
+
 /* Checks that a line with a radix that its algorithm does not accept decides nothing. */
 static void parameters_are_checked(void **state)
 {
@@ -123,6 +154,33 @@ static void parameters_are_checked(void **state)
     assert_string_equal(decided(&w, "allreduce/f64/sum/8K/p40", 2), "none");
     w.line[w.n++] = wise_of("allreduce/f64/sum/8K/p40", "multiplying radix=8");
     assert_string_equal(decided(&w, "allreduce/f64/sum/8K/p40", 2), "multiplying");
+}
+
+/* Checks that a call gets the lanes of the line that decides, unless it has its own. */
+static void lanes_are_those_of_the_line(void **state)
+{
+    (void)state;
+    static const int node[] = {0, 0, 1, 1};
+    struct tt_map map = map_of(4, 2, NULL);
+    struct tt_wisdom w = {.n = 1};
+    struct tt_problem problem;
+    map.nodes = 2;
+    map.node = node;
+    map.wisdom = &w;
+    w.line[0] = wise_of("allreduce/f64/sum/1M/p4@nodes:2,2", "composed lanes=2");
+    w.line[0].reach = TT_REACH_window;
+    assert_int_equal(tt_problem_parse("allreduce/f64/sum/1M/p4", &problem, NULL), TUTTI_OK);
+    for (int lanes = 0; lanes <= TT_LANES_MOST; lanes++) {
+        struct tt_call call = problem.call;
+        call.lanes = lanes;
+        const struct tt_wise *wise = tt_wisdom_find(&call, &map);
+        assert_ptr_equal(wise, &w.line[0]);
+        tt_wisdom_tune(wise, &call);
+        struct tt_plan *plan = tt_algorithm_plan(tt_wisdom_algorithm(wise), &call, &map, 0);
+        assert_non_null(plan);
+        assert_int_equal(plan->lanes, lanes ? lanes : 2);
+        tt_plan_free(plan);
+    }
 }
 
 /* Checks which line decides: one with the same bytes, or else one with the same next power of two.
@@ -262,9 +320,14 @@ static void comments_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_and_back),          cmocka_unit_test(wrong_lines),
-        cmocka_unit_test(parameters_are_checked), cmocka_unit_test(nearest_line_decides),
-        cmocka_unit_test(writers_at_once),        cmocka_unit_test(comments_stay),
+        cmocka_unit_test(text_and_back),
+        cmocka_unit_test(wrong_lines),
+        cmocka_unit_test(parameters_are_checked),
+        cmocka_unit_test(nearest_line_decides),
+        cmocka_unit_test(lanes_are_those_of_the_line),
+        cmocka_unit_test(many_nodes),
+        cmocka_unit_test(writers_at_once),
+        cmocka_unit_test(comments_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

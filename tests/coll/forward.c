@@ -230,7 +230,7 @@ static void many_ranks_receive_each_piece_once(void **state)
     for (int me = 0; me < net.ranks; me += net.ranks / 3) {
         struct tt_plan *plan = tt_algorithm_plan(&tt_allgather_forward, &problem.call, &map, me);
         assert_non_null(plan);
-        assert_null(tt_plan_invalid(plan));
+        assert_null(tt_plan_invalid(plan, NULL));
         assert_int_equal(received(plan, &net), (net.ranks - 1) * 5 * 8);
         tt_plan_free(plan);
     }
@@ -254,7 +254,7 @@ static void many_ranks_forward_uneven_pieces(void **state)
         struct tt_plan *plan =
             tt_algorithm_plan(tt_algorithm_find(call.coll, "forward"), &call, &map, me);
         assert_non_null(plan);
-        assert_null(tt_plan_invalid(plan));
+        assert_null(tt_plan_invalid(plan, NULL));
         assert_true(received(plan, &net) > 5 * 8 * (int64_t)net.ranks / 4);
         between(plan, 1 - me, bytes[me]);
         tt_plan_free(plan);

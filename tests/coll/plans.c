@@ -125,7 +125,7 @@ bool plans_make(struct plans *all, const struct tt_algorithm *algorithm,
             all->calls[r].in_place = false;
         all->plans[r] = tt_algorithm_plan(algorithm, &all->calls[r], map, r);
         if (!all->plans[r]) fail_msg("%s rank %d: %s", all->text, r, tutti_error());
-        const char *wrong = tt_plan_invalid(all->plans[r]);
+        const char *wrong = tt_plan_invalid(all->plans[r], NULL);
         if (wrong) fail_msg("%s rank %d: %s", all->text, r, wrong);
     }
     return true;

@@ -227,6 +227,60 @@ static void spanning_algorithms_are_proven_for_long_vectors(void **state)
     tt_prover_free(prover);
 }
 
+/* Returns whether the algorithm cuts a long vector into slices, each with a lane. */
+static bool has_lanes(const struct tt_algorithm *a)
+{
+    bool reduces = a->coll == TT_COLL_reduce || a->coll == TT_COLL_allreduce;
+    return reduces && plans_span_nodes(a) && strcmp(a->name, "logical") != 0;
+}
+
+/* Checks that every rank has this many lanes. */
+static void count_lanes(const struct tt_algorithm *a, const struct tt_problem *problem,
+                        const struct tt_map *map, uint32_t lanes)
+{
+    struct plans all;
+    assert_true(plans_make(&all, a, problem, map));
+    for (int r = 0; r < all.p; r++) assert_int_equal(all.plans[r]->lanes, lanes);
+    plans_free(&all);
+}
+
+/* Proves the algorithm with each number of lanes, and with 0: the algorithm's own, which is 4. The
+ * ranks are on two nodes, in two different ways. A vector of nine slices is long enough for eight
+ * lanes, and one of three slices for three. */
+static void each_number_of_lanes(const struct tt_algorithm *a, int p)
+{
+    int node[PLANS_RANKS];
+    for (int lanes = 0; lanes <= TT_LANES; lanes++) {
+        struct tt_map map = plans_map(p);
+        struct tt_problem problem = plans_problem(a->coll, p, 9 * 512);
+        problem.call.slice = 512 * problem.call.sz;
+        problem.call.lanes = lanes;
+        if (tt_coll_has_root(a->coll)) problem.call.root = p / 2;
+        for (int r = 0; r < p; r++) node[r] = lanes % 2 ? r % 2 : 2 * r / p;
+        map.nodes = 2;
+        map.node = node;
+        count_lanes(a, &problem, &map, lanes ? (uint32_t)lanes : 4);
+        variants(a, problem, &map);
+        problem.call.n = problem.n = 3 * 512;
+        count_lanes(a, &problem, &map, lanes == 1 || lanes == 2 ? (uint32_t)lanes : 3);
+    }
+}
+
+static void every_number_of_lanes_is_proven(void **state)
+{
+    (void)state;
+    int algorithms = 0;
+    prover = tt_prover_new();
+    assert_non_null(prover);
+    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++) {
+        if (!has_lanes(*a)) continue;
+        algorithms++;
+        for (int p = 3; p <= brief(13, 8); p += 5) each_number_of_lanes(*a, p);
+    }
+    assert_int_equal(algorithms, 3);
+    tt_prover_free(prover);
+}
+
 /* ---- Ranks in any order over the nodes ---- */
 
 /* Returns a map of p ranks. which = 0 to 2: the ranks are distributed in turn over 2, 3 or 5 nodes;
@@ -541,6 +595,7 @@ int main(void)
         cmocka_unit_test(only_the_root_knows_the_counts_of_others),
         cmocka_unit_test(long_pieces_go_in_slices),
         cmocka_unit_test(spanning_algorithms_are_proven_for_long_vectors),
+        cmocka_unit_test(every_number_of_lanes_is_proven),
         cmocka_unit_test(phases_have_values_of_their_own),
         cmocka_unit_test(a_phase_with_too_many_values_is_refused),
     };

@@ -103,13 +103,18 @@ static void nothing_goes(struct side *side, struct wire_lost_work *work)
     must(side->ops->key_open(side->link, own, bytes, &key) == TUTTI_ERR_PEER);
 }
 
+/* Advances until the loss and the end of all operations are reported. No call of the program fails
+ * meanwhile, so the text of tutti_error() must not change. */
 static void all_is_reported(struct side *side, struct wire_lost_work *work)
 {
+    static const char text[] = "the last call of the program that failed";
+    (void)tt_fail(TUTTI_ERR_ARG, "%s", text);
     while (side->lost == 0 || left(work) > 0) {
         if (side->ops->port_advance(side->port) == 0) sched_yield();
     }
     for (int i = 0; i < 100; i++) side->ops->port_advance(side->port);
     must(side->lost == 1 && side->why == TUTTI_ERR_PEER);
+    must(strcmp(tutti_error(), text) == 0);
     must(work->sends.over == MANY && work->gets.over == MANY && work->puts.over == MANY);
     nothing_goes(side, work);
 }

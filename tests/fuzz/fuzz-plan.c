@@ -194,7 +194,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int n = tt_plans_parse(text, plans, PLANS, &error);
     if (n < 0) is_reported(text, &error);
     for (int i = 0; i < n; i++) {
-        fuzz_check(!tt_plan_invalid(plans[i]), "%s", tt_plan_invalid(plans[i]));
+        fuzz_check(!tt_plan_invalid(plans[i], NULL), "%s", tt_plan_invalid(plans[i], NULL));
         if (all_steps(plans[i]) > STEPS_READ) continue;
         for (uint32_t lane = 0; lane < plans[i]->lanes; lane++) reads(plans[i], (int)lane);
         unrolls(plans[i]);

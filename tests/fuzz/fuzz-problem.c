@@ -18,7 +18,7 @@ static void is_reported(const char *text, const struct tt_problem_error *error)
     fuzz_check(error->text[0], "nothing is said");
     fuzz_check(tutti_error()[0], "nothing is said");
     if (!out) abort();
-    tt_problem_complain(out, text, error);
+    tt_problem_complain(out, "tutti", text, error);
     fclose(out);
     int lines = 0;
     for (const char *c = shown; *c; c++) {

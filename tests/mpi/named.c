@@ -4,6 +4,9 @@
  * is an MPI program that ends with the word "done" if all went well.
  */
 #include <mpi.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -434,6 +437,104 @@ static void leave(void)
     EXPECT(x == 0);
 }
 
+/* ---- Names of communicators, for a report ---- */
+
+static MPI_Comm copy_of_world(void)
+{
+    MPI_Comm comm;
+    MPI_Comm_dup(world, &comm);
+    return comm;
+}
+
+static void barriers(int n, MPI_Comm comm)
+{
+    for (int i = 0; i < n; i++) MPI_Barrier(comm);
+}
+
+/* Starts a persistent collective before and after the program names and frees its communicator. */
+static void start_freed(void)
+{
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
+    MPI_Request request;
+    MPI_Comm comm = copy_of_world(), next;
+    MPIX_Barrier_init(comm, MPI_INFO_NULL, &request);
+    for (int i = 0; i < 3; i++) {
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (i > 0) continue;
+        MPI_Comm_set_name(comm, "started");
+        MPI_Comm_free(&comm);
+        next = copy_of_world(); /* which may get the handle that is free now */
+        barriers(1, next);
+        MPI_Comm_set_name(next, "next");
+    }
+    MPI_Request_free(&request);
+    MPI_Comm_free(&next);
+#endif
+}
+
+/* Names communicators after calls on them, at other times on each rank. */
+static void renames(void)
+{
+    MPI_Comm kept = copy_of_world(), freed = copy_of_world(), none = copy_of_world();
+    barriers(5, kept);
+    MPI_Comm_set_name(kept, "kept, first");
+    barriers(3, kept);
+    if (me == 0) MPI_Comm_set_name(freed, "freed");
+    barriers(4, freed);
+    MPI_Comm_set_name(freed, "freed");
+    MPI_Comm_free(&freed);
+    barriers(2, none);
+    MPI_Comm_free(&none);
+    freed = copy_of_world(); /* another one with the same name */
+    MPI_Comm_set_name(freed, "freed");
+    barriers(7, freed);
+    MPI_Comm_free(&freed);
+    MPI_Comm_set_name(kept, "kept");
+    start_freed();
+}
+
+/* Gives names to many communicators of all ranks, and at rank 0 to as many of its own. Then uses
+ * types and operations for the first time, on a communicator that has a name and on the world. Some
+ * names are as long as the host allows, and differ at their end only. */
+static void many_names(void)
+{
+    enum { MANY = 400 };
+    MPI_Comm comm;
+    char name[MPI_MAX_OBJECT_NAME];
+    double one = 1, most;
+    long ones = 1, product;
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof name, "%0*d", i < 3 ? MPI_MAX_OBJECT_NAME - 1 : 6, i);
+        comm = copy_of_world();
+        MPI_Comm_set_name(comm, name);
+        barriers(2, comm);
+        MPI_Comm_free(&comm);
+        if (me > 0) continue;
+        MPI_Comm_dup(MPI_COMM_SELF, &comm);
+        snprintf(name, sizeof name, "own %d", i);
+        MPI_Comm_set_name(comm, name);
+        barriers(1, comm);
+        MPI_Comm_free(&comm);
+    }
+    comm = copy_of_world();
+    MPI_Comm_set_name(comm, "last");
+    MPI_Allreduce(&one, &most, 1, MPI_DOUBLE, MPI_MAX, comm);
+    MPI_Allreduce(&ones, &product, 1, MPI_LONG, MPI_PROD, world);
+}
+
+/* Gives a communicator the name in the file that the command line names. */
+static void name_in(const char *path)
+{
+    char name[MPI_MAX_OBJECT_NAME] = "";
+    FILE *file = fopen(path, "rb");
+    EXPECT(file && fread(name, 1, sizeof name - 1, file) > 0);
+    fclose(file);
+    MPI_Comm comm = copy_of_world();
+    MPI_Comm_set_name(comm, name);
+    barriers(1, comm);
+}
+
 /* A delete function of an attribute, which MPI_Finalize calls. Such a function may call MPI. */
 static int delete_it(MPI_Comm comm, int key, void *value, void *state)
 {
@@ -474,6 +575,9 @@ int main(int argc, char **argv)
     if (strcmp(part, "mixed") == 0) mixed();
     if (strcmp(part, "leave") == 0) leave();
     if (strcmp(part, "late") == 0) late();
+    if (strcmp(part, "renames") == 0) renames();
+    if (strcmp(part, "many-names") == 0) many_names();
+    if (strcmp(part, "name") == 0) name_in(argv[2]);
     MPI_Finalize();
     if (me == 0 && strcmp(part, "child") != 0) printf("done\n");
     return 0;

@@ -273,6 +273,42 @@ static void bottom(void)
     addresses();
 }
 
+/* ---- Calls have no elements, and a type that is not committed ---- */
+
+/* Prints the class of the error of a call. */
+static void show(const char *name, int code)
+{
+    int class = MPI_SUCCESS;
+    if (code != MPI_SUCCESS) MPI_Error_class(code, &class);
+    printf("%s: class %d\n", name, class);
+}
+
+static void uncommitted(void)
+{
+    int in[MOST], out[MOST], none[MOST] = {0}, code;
+    MPI_Datatype gaps, row, types[2];
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
+    MPI_Type_contiguous(2, MPI_INT, &row);
+    types[0] = gaps, types[1] = row;
+    for (int i = 0; i < 2; i++) {
+        MPI_Datatype t = types[i];
+        show("bcast", MPI_Bcast(in, 0, t, 0, MPI_COMM_WORLD));
+        show("gather", MPI_Gather(in, 0, t, out, 0, t, 0, MPI_COMM_WORLD));
+        show("scatter", MPI_Scatter(in, 0, t, out, 0, t, 0, MPI_COMM_WORLD));
+        show("allgather", MPI_Allgather(in, 0, t, out, 0, t, MPI_COMM_WORLD));
+        show("alltoall", MPI_Alltoall(in, 0, t, out, 0, t, MPI_COMM_WORLD));
+        show("gatherv", MPI_Gatherv(in, 0, t, out, none, none, t, 0, MPI_COMM_WORLD));
+        show("scatterv", MPI_Scatterv(in, none, none, t, out, 0, t, 0, MPI_COMM_WORLD));
+        code = MPI_Allgatherv(in, 0, t, out, none, none, MPI_INT, MPI_COMM_WORLD);
+        show("allgatherv", code);
+        code = MPI_Alltoallv(in, none, none, t, out, none, none, t, MPI_COMM_WORLD);
+        show("alltoallv", code);
+        MPI_Type_free(&types[i]);
+    }
+    use(MPI_COMM_WORLD);
+}
+
 /* ---- The world cannot be freed ---- */
 
 static void frees(void)
@@ -322,9 +358,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } parts[] = {{"deletes", deletes}, {"jumps", jumps},    {"late", late},
-                 {"same", same},       {"bottom", bottom},  {"frees", frees},
-                 {"handles", handles}, {"reopens", reopens}};
+    } parts[] = {{"deletes", deletes}, {"jumps", jumps},     {"late", late},
+                 {"same", same},       {"bottom", bottom},   {"frees", frees},
+                 {"handles", handles}, {"reopens", reopens}, {"uncommitted", uncommitted}};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &p);

@@ -29,6 +29,7 @@ ends() {
 
 for part in deletes jumps late same bottom frees; do ends 3 ./odd "$part"; done
 ends 2 ./odd deletes
+ends 2 ./odd uncommitted
 # In Open MPI, a handle is an address, and the host does not notice that it is wrong.
 if [ "$host" = mpich ]; then ends 3 ./odd handles; fi
 ends 2 ./again

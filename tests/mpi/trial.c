@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -350,7 +351,7 @@ static void rows(void **state)
     tt_mpi_count(TT_MPI_CALL, &shape, 15, 100, &costs);
     tt_mpi_count(TT_MPI_CALL, &shape, 9, 100, &costs);
     tt_mpi_count(TT_MPI_CALL, &shape, 16, 100, &costs);
-    struct tt_mpi_row *row = tt_mpi_rows(&n);
+    struct tt_mpi_row *row = tt_mpi_rows(&n, NULL);
     assert_non_null(row);
     assert_int_equal(n, 2);
     assert_int_equal(row[0].calls, 3);
@@ -363,6 +364,25 @@ static void rows(void **state)
     free(row);
 }
 
+/* Tests that texts keep their numbers, however many there are. */
+static void texts(void **state)
+{
+    enum { MANY = 3000 };
+    static int number[MANY];
+    (void)state;
+    for (int turn = 0; turn < 2; turn++)
+        for (int i = 0; i < MANY; i++) {
+            char text[TT_MPI_NAME];
+            snprintf(text, sizeof text, "text %d", i);
+            int got = tt_mpi_text(text);
+            assert_int_not_equal(got, 0);
+            if (turn == 0) number[i] = got;
+            assert_int_equal(got, number[i]);
+            if (i > 0) assert_int_not_equal(got, number[i - 1]);
+        }
+    assert_int_equal(tt_mpi_text(""), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,7 +391,7 @@ int main(void)
         cmocka_unit_test(warm_up),     cmocka_unit_test(nearly_equal),
         cmocka_unit_test(rooted),      cmocka_unit_test(missing_times),
         cmocka_unit_test(inheritance), cmocka_unit_test(maps),
-        cmocka_unit_test(rows),
+        cmocka_unit_test(rows),        cmocka_unit_test(texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,9 @@
  * with it must end with TUTTI_ERR_PEER, later sends to it must return TUTTI_ERR_PEER, and the other
  * ranks must still be able to communicate with each other.
  *
+ * With TUTTI_WIRE=1, when the network notices the death, the test also checks that tutti_error()
+ * keeps its text as long as no call fails.
+ *
  *     deaths LENGTH AFTER     rank 1 kills itself when its AFTERth message arrives; most messages
  *                             are LENGTH bytes long
  */
@@ -20,6 +23,8 @@ static struct {
     int64_t heard_ns; /* when a message of the doomed rank arrived last */
     int under_way, ok, peer;
     int again, past, go;
+    bool wired;
+    char text[512]; /* what tutti_error() must return until a call fails */
     char memory[1 << 20];
 } all;
 
@@ -90,6 +95,33 @@ static tutti_status send_to(struct rank *r, int rank, int dispatch, int64_t byte
     return status;
 }
 
+/* Checks the text of tutti_error() after a call: if the call failed, the text must name the rank
+ * that died, and its signal; otherwise the text must be that of the last call that failed. */
+static void check_text(bool failed)
+{
+    if (failed) {
+        check(strstr(tutti_error(), "rank 1 died: signal 9"), "not the rank and its signal");
+        snprintf(all.text, sizeof all.text, "%s", tutti_error());
+    }
+    bool kept = strcmp(tutti_error(), all.text) == 0;
+    check(!all.wired || kept, "no call failed since: %s", all.text);
+}
+
+static void advance_once(struct rank *r)
+{
+    int seen = r->seen;
+    advance(r);
+    check_text(r->seen > seen);
+}
+
+/* Makes a call fail, so that tutti_error() has a text. */
+static void make_text(struct rank *r)
+{
+    all.wired = getenv("TUTTI_WIRE") != NULL;
+    check(send_to(r, r->me, STREAM, -1) == TUTTI_ERR_ARG, "sent -1 bytes");
+    snprintf(all.text, sizeof all.text, "%s", tutti_error());
+}
+
 /* Sends to all ranks in turn until the death is known. */
 static void stream(struct rank *r)
 {
@@ -98,9 +130,10 @@ static void stream(struct rank *r)
         int to = i % r->p;
         if (to != r->me && all.under_way < WINDOW * r->p)
             status = send_to(r, to, STREAM, i % 4 ? all.length : 8);
+        check(status == TUTTI_OK || status == TUTTI_ERR_PEER, "%d", (int)status);
+        check_text(status == TUTTI_ERR_PEER);
         if (status == TUTTI_ERR_PEER) break;
-        check(status == TUTTI_OK, "%d", (int)status);
-        advance(r);
+        advance_once(r);
     }
 }
 
@@ -108,11 +141,11 @@ static void go_on(struct rank *r)
 {
     int others = r->p - 2;
     check(send_to(r, DOOMED, STREAM, 8) == TUTTI_ERR_PEER, "sent to a dead rank");
-    check(strstr(tutti_error(), "rank 1 died: signal 9"), "it is not said of what");
+    check_text(true);
     for (int i = 0; i < AFTERWARDS; i++)
         for (int to = 0; to < r->p; to++)
             if (to != DOOMED && to != r->me) must(send_to(r, to, AGAIN, i));
-    while (all.under_way > 0 || all.again < others * AFTERWARDS) advance(r);
+    while (all.under_way > 0 || all.again < others * AFTERWARDS) advance_once(r);
     printf("rank %d: %d done, %d not\n", r->me, all.ok, all.peer);
 }
 
@@ -141,6 +174,7 @@ static void live(struct rank *r)
     r->expected = TUTTI_ERR_PEER; /* advancing may return this once a rank has died, because the
                                    * world's team reports it */
     begin_together(r);
+    make_text(r);
     stream(r);
     int64_t late_ms = (tt_clock_ns() - all.heard_ns) / 1000000;
     printf("rank %d: reported after %lld ms\n", r->me, (long long)late_ms);

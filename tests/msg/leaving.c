@@ -2,9 +2,11 @@
  *
  * Ranks that finalize while messages and puts are under way. A message that was accepted arrives
  * although its sender finalizes at once, and so do the bytes of a put. A message that its target
- * never receives ends with TUTTI_ERR_PEER. Ranks that finalize together, with more messages under
- * way than there is room for, do not wait for each other for ever. A fence returns TUTTI_ERR_PEER
- * once if a rank that left may not have received a message, and TUTTI_OK otherwise.
+ * never receives ends with TUTTI_ERR_PEER. A message, put or fence that the target has answered
+ * ends with TUTTI_OK, even if the target leaves before the origin reads the answer. Ranks that
+ * finalize together, with more messages under way than there is room for, do not wait for each
+ * other for ever. A fence returns TUTTI_ERR_PEER once if a rank that left may not have received a
+ * message, and TUTTI_OK otherwise.
  */
 #include <time.h>
 
@@ -56,7 +58,8 @@ static void on_long(tutti_context *context, const tutti_message *m, tutti_receiv
     *receive = (tutti_receive){s->memory, m->bytes, TUTTI_U8, on_end, s, 0};
 }
 
-static void send(struct rank *r, int context, int dispatch, int number, struct completed *completed)
+static void send_from(struct rank *r, int from, int context, int dispatch, int number,
+                      struct completed *completed)
 {
     tutti_send send = {.to = endpoint(r, 1 - r->me, context),
                        .dispatch = dispatch,
@@ -67,7 +70,12 @@ static void send(struct rank *r, int context, int dispatch, int number, struct c
                        .type = TUTTI_U8,
                        .delivered = completed ? count : NULL,
                        .arg = completed};
-    must(tutti_message_send(r->context[0], &send));
+    must(tutti_message_send(r->context[from], &send));
+}
+
+static void send(struct rank *r, int context, int dispatch, int number, struct completed *completed)
+{
+    send_from(r, 0, context, dispatch, number, completed);
 }
 
 static void send_all(struct rank *r, int context)
@@ -165,6 +173,66 @@ static void take_nothing(struct rank *r)
     free(side.memory);
 }
 
+/* ---- Rank 0 advances only when rank 1 has left ---- */
+
+/* Waits until rank 1 has left, and sends nothing meanwhile, since a fence to a context that was
+ * never made waits. */
+static void await_left(struct rank *r)
+{
+    tutti_endpoint *unmade = endpoint(r, 1, NEVER_MADE);
+    while (tutti_fence(r->context[1], unmade, NULL, NULL) != TUTTI_ERR_PEER) wait_a_little();
+}
+
+static void end_with(struct rank *r, const struct completed *completed, tutti_status status)
+{
+    until(r, &completed->n, 1);
+    check(completed->status == status, "%d", (int)completed->status);
+}
+
+/* Rank 1 answers a put, a fence and a message, and leaves before rank 0 reads the answers. The
+ * first message makes the connection. */
+static void leave_unread(struct rank *r)
+{
+    struct leaving_side side = {.r = r};
+    static char memory[40]; /* static, because it must outlive the region */
+    struct completed first = {0}, put = {0}, fence = {0}, last = {0};
+    tutti_region *region;
+    tutti_key key;
+    must(tutti_region_register(r->client, memory, sizeof memory, &region));
+    must(tutti_region_key(region, &key));
+    must(tutti_dispatch(r->client, NUMBERED, on_number, &side));
+    must(tutti_bcast(r->team, &key, sizeof key, TUTTI_U8, 1));
+    if (r->me == 0) {
+        tutti_endpoint *to = endpoint(r, 1, 0);
+        send(r, 0, NUMBERED, 0, &first);
+        end_with(r, &first, TUTTI_OK);
+        must(tutti_put(r->context[0], to, data, &key, 0, sizeof memory, count, &put));
+        must(tutti_fence(r->context[0], to, count, &fence));
+        send(r, 0, NUMBERED, 1, &last);
+        while (tutti_drain(r->context[0]) == TUTTI_AGAIN) continue;
+        await_left(r);
+        end_with(r, &put, TUTTI_OK);
+        end_with(r, &fence, TUTTI_OK);
+        end_with(r, &last, TUTTI_OK);
+    } else
+        until(r, &side.next, 2);
+}
+
+/* Rank 0 sends before a connection exists, from a context that the barrier does not advance. Rank 1
+ * leaves without receiving the message, and perhaps without hearing of that context. */
+static void leave_unheard(struct rank *r)
+{
+    struct leaving_side side = {.r = r};
+    struct completed completed = {0};
+    must(tutti_dispatch(r->client, NUMBERED, on_number, &side));
+    if (r->me == 0) send_from(r, 1, 1, NUMBERED, 0, &completed);
+    must(tutti_barrier(r->team));
+    if (r->me == 0) {
+        await_left(r);
+        end_with(r, &completed, TUTTI_ERR_PEER);
+    }
+}
+
 /* ---- Both ranks leave ---- */
 
 static void leave_together(struct rank *r)
@@ -216,8 +284,6 @@ static void fence_after(struct rank *r, int missed)
     } else {
         /* This advances context 0 alone. */
         while (side.next < 2) must(tutti_advance(r->context[0], NULL));
-        wait_a_little(); /* with TUTTI_WIRE=1 the notice that rank 1 left may overtake rank 1's
-                          * acknowledgement of the last message */
     }
 }
 
@@ -321,6 +387,8 @@ int main(int argc, char **argv)
                   : strcmp(how, "late") == 0     ? fence_leaving
                   : strcmp(how, "first") == 0    ? leave_unconnected
                   : strcmp(how, "put") == 0      ? put_and_leave
+                  : strcmp(how, "unread") == 0   ? leave_unread
+                  : strcmp(how, "unheard") == 0  ? leave_unheard
                   : strcmp(how, "crossing") == 0 ? leave_crossing
                                                  : leave_at_once;
     return run_ranks(argc, argv, 2, fn);

@@ -410,7 +410,7 @@ static bool (*const mutations[])(struct mutate_mutant *, uint32_t) = {
 static bool try_once(struct mutate_mutant *m)
 {
     uint32_t which = below(m, sizeof mutations / sizeof *mutations);
-    return mutations[which](m, below(m, m->plan->steps_n)) && !tt_plan_invalid(m->plan);
+    return mutations[which](m, below(m, m->plan->steps_n)) && !tt_plan_invalid(m->plan, NULL);
 }
 
 struct tt_plan *mutate(const struct tt_plan *plan, struct tt_random *random, char *what,

@@ -46,6 +46,9 @@ static const struct {
     {"exscan/f64/user/8/p2/inplace=1", NULL},
     {"reduce/f64/sum/1M/p9/root=2/slice=64K/radix=3/order=rank", NULL},
     {"barrier/p4/radix=8", NULL},
+    {"allreduce/f64/sum/1M/p8/lanes=8/slice=4K@nodes:4,4",
+     "allreduce/f64/sum/1M/p8/slice=4K/lanes=8@nodes:4,4"},
+    {"reduce/f64/sum/1M/p9/root=2/radix=3/lanes=1", NULL},
     {"allgatherv/u8/64K/p64/skew=uniform", NULL},
     {"alltoall/i16/2/p64@nodes:4*16", NULL},
     {"barrier/p9@nodes:4,2*2,1+dealt", NULL},
@@ -276,9 +279,9 @@ static void shows_the_place(void **state)
     size_t size = 0;
     assert_int_equal(tt_problem_parse("bcast/f64/8/p4/root=4", &problem, &error), TUTTI_ERR_ARG);
     FILE *out = open_memstream(&text, &size);
-    tt_problem_complain(out, "bcast/f64/8/p4/root=4", &error);
+    tt_problem_complain(out, "tutti plan", "bcast/f64/8/p4/root=4", &error);
     fclose(out);
-    assert_string_equal(text, "tutti: bad problem: root 4 of 4 ranks\n"
+    assert_string_equal(text, "tutti plan: bad problem: root 4 of 4 ranks\n"
                               "  bcast/f64/8/p4/root=4\n"
                               "                      ^\n");
     free(text);

@@ -73,7 +73,7 @@ static bool team_of(struct prove_mutants_team *t, const struct tt_algorithm *a)
         if (a->coll == TT_COLL_scatterv && r > 0) t->calls[r].in_counts = nothing;
         t->plan[r] = tt_algorithm_plan(a, &t->calls[r], &t->map, r);
         assert_non_null(t->plan[r]);
-        assert_null(tt_plan_invalid(t->plan[r]));
+        assert_null(tt_plan_invalid(t->plan[r], NULL));
     }
     return true;
 }
@@ -94,7 +94,7 @@ static void mutate_one(struct tt_prover *prover, struct prove_mutants_team *t,
     int r = (int)tt_random_below(random, P);
     struct tt_plan *good = t->plan[r], *bad = mutate(good, random, what, sizeof what);
     if (!bad) return;
-    assert_null(tt_plan_invalid(bad));
+    assert_null(tt_plan_invalid(bad, NULL));
     t->plan[r] = bad;
     struct tt_proof proof = judge(prover, t);
     t->plan[r] = good;

@@ -66,7 +66,7 @@ static struct tt_plan *one(const struct tt_algorithm *algorithm, const struct tt
 {
     struct tt_plan *plan = tt_algorithm_plan(algorithm, call, map, me);
     if (!plan) fail_msg("%s: %s", algorithm->name, tutti_error());
-    const char *invalid = tt_plan_invalid(plan);
+    const char *invalid = tt_plan_invalid(plan, NULL);
     if (invalid) fail_msg("%s, rank %d of %d: %s", algorithm->name, me, map->p, invalid);
     assert_string_equal(plan->algorithm, algorithm->name);
     comes_back(plan);

@@ -51,9 +51,9 @@ static const struct {
     {HEAD "  send %0 to 1 IN@1[0] len 8\n", 5, 18, "expected '['"},
     {HEAD "  send %0 to 1 IN[-8] len 8\n", 5, 19, "an offset must be from 0"},
     {HEAD "  send %0 to 1 IN[0 + k] len 8\n", 5, 23, "expected 'i'"},
-    {HEAD "  send %0 to 1 IN[0 + i*8 + i*8] len 8\n", 5, 29, "i is there already"},
-    {HEAD "  send %0 to 1 IN[0 + i%0*8] len 8\n", 5, 25, "a modulus must be from 1"},
-    {HEAD "  send %0 to 1 IN[0 + (i+1*8] len 8\n", 5, 27, "expected ')'"},
+    {HEAD "  loop 2 {\n  send %0 to 1 IN[0 + i*8 + i*8] len 8\n", 6, 29, "i is there already"},
+    {HEAD "  loop 2 {\n  send %0 to 1 IN[0 + i%0*8] len 8\n", 6, 25, "a modulus must be from 1"},
+    {HEAD "  loop 2 {\n  send %0 to 1 IN[0 + (i+1*8] len 8\n", 6, 27, "expected ')'"},
     {HEAD "  send %0 to 1 IN[0 block 8] len 8\n", 5, 28, "expected 'stride'"},
     {HEAD "  send %0 to 1 IN[0 block 8 stride 7] len 8\n", 5, 36, "must be from 8"},
     {HEAD "  send %0 to 1 IN[0] len 0\n", 5, 26, "a length must be from 1"},
@@ -61,8 +61,8 @@ static const struct {
     {HEAD "  send %0 to 1 IN[0] len 8x\n", 5, 26, "expected a length, a number"},
     {HEAD "  send %0 to 1 IN[0] len 99999999999G\n", 5, 26, "expected a length, a number"},
     {HEAD "  send %0 to 1 IN[4611686018427387904] len 8\n", 5, 19, "an offset must be from 0 to"},
-    {HEAD "  loop 4 {\n  copy OUT[0 + i*4611686018427387903] <- IN[0] len 8\n  }\n", 8, 1,
-     "a range that does not fit in 64 bits"},
+    {HEAD "  loop 4 {\n  copy OUT[0 + i*4611686018427387903] <- IN[0] len 8\n  }\n", 6, 3,
+     "this step is wrong: a range that does not fit in 64 bits"},
     {HEAD "  send %0 to 1 IN[0] len 8 8\n", 5, 28, "the end of the line"},
     {HEAD "  put %0 OUT[0] <- IN[0] len 8\n", 5, 13, "expected '@'"},
     {HEAD "  put %0 OUT@0[0] <- IN[0] len 8\n", 5, 14, "rank 0 is this rank itself"},
@@ -77,10 +77,18 @@ static const struct {
     {HEAD "  signal {0,1 1\n", 5, 15, "expected '}'"},
     {HEAD "  signal {3..1} 1\n", 5, 14, "the run ends before it begins"},
     {HEAD "  signal {0..3,0} 1\n", 5, 16, "more ranks than there are"},
-    {HEAD "  signal 1 1 + i + i\n", 5, 20, "i is there already"},
+    {HEAD "  loop 2 {\n  signal 1 1 + i + i\n", 6, 20, "i is there already"},
     {HEAD "  signal 1 1 + 1\n", 5, 16, "expected 'i'"},
     {HEAD "  await 1.8 1\n", 5, 11, "a lane must be from 0 to 7"},
-    {HEAD "  await 1 1 from 0\n", 5, 18, "the first turn must be from 1"},
+    {HEAD "  loop 2 {\n  await 1 1 from 0\n", 6, 18, "the first turn must be from 1"},
+    {HEAD "  copy OUT[0] <- IN[0] len 8 tail 4\n", 5, 30, "'tail' is for steps in loops"},
+    {HEAD "  send %0 to 1 IN[0 + i*8] len 8\n", 5, 23, "expected a loop around this step"},
+    {HEAD "  reduce OUT[0] <- IN[0] sum TMP[0 + (i+1)%2*8] len 8\n", 5, 39, "'i' is for steps in"},
+    {HEAD "  signal 1 1 + i\n", 5, 16, "'i' is for steps in loops: expected a loop around"},
+    {HEAD "  loop 2 {\n  await 1 1 + j\n", 6, 15, "'j' is for steps in loops: expected two loops"},
+    {HEAD "  loop 2 {\n  copy OUT[0 + j*8] <- IN[0] len 8\n", 6, 16, "expected two loops"},
+    {HEAD "  loop 2 {\n  signal 1 1 + i\n  }\n  await 1 1 from 1\n", 8, 13,
+     "'from' is for steps in loops: expected a loop around this step"},
     {HEAD "  loop 0 {\n", 5, 8, "a number of turns must be from 1"},
     {HEAD "  loop 2\n", 5, 9, "expected '{'"},
     {HEAD "  loop 2 {\n", 6, 1, "expected } or a step"},
@@ -100,13 +108,17 @@ static const struct {
     {HEAD "  exchange %0 from IN order shift chunk 1 window 1\n"
           "    entry 1 IN[0] -> OUT@2[0] len 8\n",
      6, 26, "an entry for rank 1"},
-    {HEAD "  copy OUT[0 block 8 stride 8] <- IN[0] len 12\n", 6, 1, "no multiple of a block"},
-    {HEAD "  send %0 to 1 IN[0 block 8 stride 16] len 16\n", 6, 1, "no copy, put or get"},
-    {HEAD "  recv %0 from 1 TMP[0 block 8 stride 16] len 16\n", 6, 1, "no copy, put or get"},
-    {HEAD "  reduce OUT[0] <- IN[0 block 8 stride 16] sum TMP[0] len 16\n", 6, 1,
+    {HEAD "  copy OUT[0 block 8 stride 8] <- IN[0] len 12\n", 5, 3, "no multiple of a block"},
+    {HEAD "  send %0 to 1 IN[0 block 8 stride 16] len 16\n", 5, 3, "no copy, put or get"},
+    {HEAD "  recv %0 from 1 TMP[0 block 8 stride 16] len 16\n", 5, 3, "no copy, put or get"},
+    {HEAD "  reduce OUT[0] <- IN[0 block 8 stride 16] sum TMP[0] len 16\n", 5, 3,
      "no copy, put or get"},
-    {HEAD "  loop 2 {\n  loop 3 {\n  copy OUT[0 + i%2*8] <- IN[0] len 8\n  }\n  }\n", 10, 1,
-     "no multiple of a rotation"},
+    {HEAD "  loop 2 {\n  loop 3 {\n  copy OUT[0 + i%2*8] <- IN[0] len 8\n  }\n  }\n", 7, 3,
+     "this step is wrong: a loop whose turns are no multiple of a rotation in it"},
+    {HEAD "  signal 1 1\nlane 1\n  # a comment\n  if (1) {\n  for k in 0..3 {\n"
+          "    copy OUT[k*8 block 8 stride 8] <- IN[0] len (8+k/3)\n  }\n  }\n",
+     10, 5, "this step is wrong: a length that is no multiple of a block"},
+    {HEAD "  loop 2G {\n  signal 1 1 + i\n  }\n", 5, 8, "turns must be from 1 to 1073741824"},
 };
 
 static bool reported(const struct tt_text_error *error, int i)
@@ -133,13 +145,13 @@ static void errors_have_places(void **state)
 }
 
 static const char good[] = HEAD "  send %0 to 1 IN[64] len 4K\n"
-                                "  copy OUT[0] <- IN[64 + (i+1)%2*4K block 8 stride 1K] len 4K\n"
                                 "  recv %1 from 2 TMP[0] len 64\n"
                                 "  loop 3 {\n"
+                                "    copy OUT[0] <- IN[64 + (i+1)%2*4K block 8 stride 1K] len 4K\n"
                                 "    put %2 OUT@1[0] <- IN[0 + i*8] len 8 tail 4 every 2 phase 1\n"
                                 "    wait %2 -1 from 1\n"
+                                "    signal {0..2,3} 1 + i*2\n"
                                 "  }\n"
-                                "  signal {0..2,3} 1 + i*2\n"
                                 "  await 1.1 3\n"
                                 "  reduce OUT[0] <- IN[0] sum WIN@1[0] sum IN@2[0] len 8\n"
                                 "lane 1\n"

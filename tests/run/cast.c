@@ -91,7 +91,7 @@ static void build(struct cast *cast, const struct tt_algorithm *a, const struct 
     if (gaps) spread(c, cast->p);
     cast->plans[me] = tt_algorithm_plan(a, c, &cast->map, me);
     if (!cast->plans[me]) give_up(cast, tutti_error());
-    const char *wrong = tt_plan_invalid(cast->plans[me]);
+    const char *wrong = tt_plan_invalid(cast->plans[me], NULL);
     if (wrong) give_up(cast, wrong);
 }
 

@@ -45,6 +45,7 @@ if [ -n "$all" ]; then
     # them in over 150 slices.
     blocks=(upto 2500)
     conforms 4 2,1,1 env TUTTI_SLICE=256
+    conforms 4 2,1,1 env TUTTI_SLICE=256 TUTTI_LANES=8
     blocks=()
 fi
 if [ "$how" = processes ] && [ -n "$all" ]; then

@@ -31,6 +31,15 @@ for words in '' again init 'init again' place 'place again'; do
     every '^rank [0-2]: the call: right$'
     every '^rank [0-2]: the barrier: right$'
 done
+# A comma in the path has a backslash before it.
+cp flat.plan 'a,b=c,.plan'
+export TUTTI_ALGORITHM='barrier=flat,allreduce=@a\,b=c\,.plan,bcast=flat'
+TUTTI_LOG=choice expect 0 tutti run -n 3 "$program" 5
+every '^rank [0-2]: the call: right$'
+says err 'choice: mine for allreduce.* by a plan file'
+TUTTI_ALGORITHM='allreduce=@a,b=c,.plan' expect 0 tutti run -n 3 "$program" 5
+every "^rank [0-2]: the call: .*there is no collective 'b'"
+unset TUTTI_ALGORITHM
 TUTTI_LOG=choice go 5
 says err 'choice: mine for allreduce.* by a plan file .* \(forced by TUTTI_ALGORITHM\)'
 TUTTI_NODES=2,1 go 5
@@ -140,7 +149,7 @@ error() {
     done
 }
 prefix='.*TUTTI_ALGORITHM=allreduce=@'
-error never.plan "${prefix}never.plan: the schedule of the plan file never.plan is refuted: deadlock: execution 0"
+error never.plan "${prefix}never.plan: the schedule of the plan file never.plan is refuted: deadlock: execution 0, rank 0, step 2 at never.plan:7:5 "
 error eight.plan "${prefix}eight.plan: the schedule of the plan file eight.plan is refuted: uninitialised data"
 error typing.plan "${prefix}typing.plan: typing.plan:4:28: expected a length, a number or one of r p sz bytes inplace;"
 error nowhere.plan "${prefix}nowhere.plan: the plan file nowhere.plan cannot be read: No such file"
@@ -183,7 +192,7 @@ export TUTTI_ALGORITHM=@flat.plan
 expect 0 tutti run -n 3 "$program" 5
 every 'the call: .*TUTTI_ALGORITHM: @flat.plan needs the name of its collective, as in allreduce=@flat.plan'
 expect 2 tutti plan allreduce/f64/sum/8/p3
-says err 'is for programs; tutti check, sim, draw and bench read a plan file by --plan'
+says err '^tutti plan: TUTTI_ALGORITHM: @flat.plan needs the name of its collective, as in allreduce=@flat.plan$'
 unset TUTTI_ALGORITHM
 mkfifo pipe.plan
 for plan in pipe.plan -; do

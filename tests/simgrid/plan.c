@@ -32,7 +32,7 @@ static bool parse(struct peer_problem *p, const char *text)
 {
     struct tt_problem_error error;
     if (tt_problem_parse(text, &p->problem, &error) == TUTTI_OK) return true;
-    tt_problem_complain(stderr, text, &error);
+    tt_problem_complain(stderr, "simgrid", text, &error);
     return false;
 }
 

@@ -126,9 +126,87 @@ PYTHON
 [ "$(sends_of bcast/u8/256K/p2/slice=64K -a tree)" -eq 4 ] || fail 'not 4 slices'
 [ "$(sends_of bcast/u8/8/p5/radix=4 -a tree)" -eq 4 ] || fail 'not four children'
 [ "$(sends_of bcast/u8/8/p5/radix=2 -a tree)" -eq 2 ] || fail 'not two children'
+# Ranks on several nodes work on as many slices at the same time as the problem or the setting says.
+lanes_of() {
+    rm -rf "$work/traced"
+    expect 0 env TUTTI_NODES=2,2 TUTTI_TRACE="$work/traced" tutti bench "$@" -a composed --iterations 1
+    python3 - <<'PYTHON'
+import json
+events = json.load(open("traced/rank-0.json"))
+print(len({event["tid"] % 8 for event in events if event.get("name") == "send" and event["args"].get("call") == "allreduce"}))
+PYTHON
+}
+[ "$(lanes_of allreduce/f64/sum/1M/p4)" -eq 4 ] || fail 'not four lanes by default'
+[ "$(lanes_of allreduce/f64/sum/1M/p4/lanes=8)" -eq 8 ] || fail 'not eight lanes'
+[ "$(TUTTI_LANES=2 lanes_of allreduce/f64/sum/1M/p4)" -eq 2 ] || fail 'not two lanes'
+[ "$(TUTTI_LANES=2 lanes_of allreduce/f64/sum/1M/p4/lanes=1)" -eq 1 ] || fail 'not one lane'
 expect 0 tutti bench --iterations 2 allreduce/f64/sum/8K/p3/order=rank alltoall/u8/1K/p3/order=rank/seed=3
 expect 1 tutti bench --iterations 2 -a ring allreduce/f64/sum/8K/p3/order=rank
 says err 'ring does not apply: it '
 TUTTI_SLICE=8K expect 0 tutti bench --iterations 2 bcast/u8/64K/p2
 says out '^bcast/u8/64K/p2/slice=8K '
 TUTTI_RADIX=4 expect 0 tutti bench --threads --iterations 2 barrier/p3
+
+# In a job that a launcher has started, its ranks run the cases, whatever came before on the world,
+# and rank 0 alone prints. The problem gets the number of ranks of the job.
+in_job=(tutti run -n 4 tutti bench --iterations 5)
+# A launcher that has started only this process, such as the shell of an interactive session, does
+# not count.
+expect 0 tutti run -n 1 tutti bench --iterations 5 allreduce/f64/sum/8/p3
+expect 0 env TUTTI_NODES=2,2 "${in_job[@]}" --algorithm all --json rows allreduce/f64/sum/8 barrier alltoallv/u8/777/skew=zipf
+[ "$(lines out '^problem +algorithm +min us')" -eq 1 ] || fail 'not one table'
+says out '^alltoallv/u8/777/p4/skew=zipf +composed +[0-9]'
+says out '^allreduce/f64/sum/8/p4 +window +does not apply: it needs all ranks on one node$'
+python3 - <<'PYTHON'
+import json
+rows = json.load(open("rows"))
+assert len(rows) > 15 and all(row["ranks"] == 4 and row["median_us"] > 0 for row in rows), rows
+PYTHON
+expect 0 "${in_job[@]}" --sizes 64:256 --reversed --gaps --identities bcast/u8/8/p4/root=3 reduce/u32/user/100
+[ "$(lines out '^(bcast/u8/(64|128|256)/p4/root=3|reduce/u32/user/(64|128|256)/p4) ')" -eq 6 ] || fail 'not six rows'
+# Each case has plans of its own: here a message for each slice.
+expect 0 env TUTTI_TRACE="$work/job" tutti run -n 2 tutti bench --iterations 1 -a tree bcast/u8/256K/slice={64K,16K}
+python3 - <<'PYTHON'
+import collections, json
+events = json.load(open("job/rank-0.json"))
+sends = collections.Counter((event["args"]["team"], event["args"]["execution"]) for event in events
+                            if event.get("name") == "send" and event["args"].get("call") == "bcast")
+assert set(sends.values()) == {4, 16}, sends
+PYTHON
+
+# Rank 0 says once what is wrong, and all ranks exit with the same status.
+says_once() {
+    says err "$1"
+    [ "$(lines err '^tutti bench')" -eq 1 ] || fail 'said more than once'
+}
+for problem in barrier/p3 allreduce/f64/sum/8/p4@torus:2x2 bcast/u8/8@nodes:2,2; do
+    expect 2 "${in_job[@]}" barrier "$problem"
+    says_once "^tutti bench: $problem: a launcher has started this command as 4 ranks: the problem may name no other number"
+    [ ! -s out ] || fail 'it measured before'
+done
+for option in --threads --beside '--nodes 2,2'; do
+    # shellcheck disable=SC2086
+    expect 2 "${in_job[@]}" $option barrier
+    says_once "^tutti bench: not in a job that a launcher has started: ${option% *}: "
+done
+expect 2 "${in_job[@]}" --random 1
+says_once '^tutti bench: not in a job that a launcher has started: --random: '
+expect 2 "${in_job[@]}" --plan -
+says_once '^tutti bench: not in a job that a launcher has started: --plan: '
+expect 2 "${in_job[@]}" nonsense
+expect 1 "${in_job[@]}" --json /no/such/folder/rows barrier
+says_once '^tutti bench: cannot write /no/such/folder/rows: No such file or directory'
+expect 1 "${in_job[@]}" alltoall/u8/64G barrier
+says_once 'it needs [0-9]+ bytes on each of 4 ranks, which is more than there is'
+says out '^barrier/p4 '
+
+# A rank that cannot go on, or dies, does not leave the others waiting.
+cp "$TUTTI_SOURCE/examples/plans/flat.plan" .
+expect 0 tutti run -n 4 tutti bench --iterations 5 --plan flat.plan
+# shellcheck disable=SC2016
+expect 1 tutti run --on-failure=continue -n 4 sh -c '[ "$TUTTI_RANK" != 1 ] || cd /; exec tutti bench --iterations 5 --plan flat.plan'
+says err '^tutti bench: rank 0: the plan: rank 1 .*flat\.plan'
+for dies in 0 2; do
+    expect 1 env TUTTI_FAULT=kill,rank=$dies,after=300 tutti run --on-failure=continue -n 4 tutti bench --iterations 1000 allreduce/f64/sum/64K barrier
+    says err "^tutti bench: rank 1: .*rank $dies died: signal 9"
+done

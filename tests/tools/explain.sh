@@ -149,7 +149,7 @@ waits() {
 under=()
 begins() {
     rm -f go
-    env "$@" TUTTI_WISDOM=0 TUTTI_LOG=choice "${under[@]}" tutti run -n 4 "$missing" outside >job.out 2>job.err &
+    env TUTTI_WISDOM=0 TUTTI_LOG=choice "$@" "${under[@]}" tutti run -n 4 "$missing" outside >job.out 2>job.err &
     job=$!
     started+=("$job")
     wait_for waits
@@ -181,6 +181,14 @@ for number in cores wisdom line-of-wisdom model; do
     says err '^tutti explain: what the job has stored in its memory makes no sense$'
 done
 expect 1 tutti explain --job "$job" nonsense
+ends
+# A line of wisdom that a job on such nodes has measured decides.
+expect 0 env TUTTI_NODES=2,2 tutti run -n 4 tutti tune allreduce/f64/sum/8 --time 0.002 --output "$work/nodes"
+begins TUTTI_NODES=2,2 TUTTI_WISDOM="$work/nodes"
+agrees
+expect 0 env TUTTI_WISDOM="$work/nodes" tutti explain --job "$job" allreduce/f64/sum/8
+says out 'It was measured to be the fastest on 20'
+says out 'allreduce/f64/sum/8/p4@nodes:2,2 was measured on 20'
 ends
 begins TUTTI_ALGORITHM=allreduce=ring,bcast=flat
 agrees

@@ -44,8 +44,10 @@ tutti_status __real_tutti_gather(tutti_team *team, const void *in, void *out, in
 tutti_status __wrap_tutti_gather(tutti_team *team, const void *in, void *out, int64_t n,
                                  tutti_type type, int root);
 
-bool __real_tt_bench_processes(const struct tt_bench_case *c, struct tt_bench_result *result);
-bool __wrap_tt_bench_processes(const struct tt_bench_case *c, struct tt_bench_result *result);
+bool __real_tt_bench_processes(struct tt_bench_job *job, const struct tt_bench_case *c,
+                               struct tt_bench_result *result);
+bool __wrap_tt_bench_processes(struct tt_bench_job *job, const struct tt_bench_case *c,
+                               struct tt_bench_result *result);
 
 tutti_status __real_tt_roll_page(const struct tt_source *source, struct tt_job_page **page);
 tutti_status __wrap_tt_roll_page(const struct tt_source *source, struct tt_job_page **page);
@@ -76,11 +78,12 @@ tutti_status __wrap_tutti_gather(tutti_team *team, const void *in, void *out, in
     return status;
 }
 
-bool __wrap_tt_bench_processes(const struct tt_bench_case *c, struct tt_bench_result *result)
+bool __wrap_tt_bench_processes(struct tt_bench_job *job, const struct tt_bench_case *c,
+                               struct tt_bench_result *result)
 {
     const double line_us = 0.1, turn_us = 2, message_us = 5;
     bool sends = strcmp(c->algorithm, "doubling") == 0;
-    if (!is_mutant("line") && !is_mutant("fast")) return __real_tt_bench_processes(c, result);
+    if (!is_mutant("line") && !is_mutant("fast")) return __real_tt_bench_processes(job, c, result);
     result->min_us = c->problem.p == 2 ? line_us : turn_us * c->problem.p;
     if (sends) result->min_us = is_mutant("fast") ? 0 : message_us;
     return true;

@@ -23,9 +23,10 @@ refused() {
 readers=(plan sim check bench draw)
 problem() {
     local at=$1 says=$2 text=$3
-    refused "^tutti: bad problem: .*$says" tutti "${readers[reported % ${#readers[@]}]}" "$text"
+    local reader=${readers[reported % ${#readers[@]}]}
+    refused "^tutti $reader: bad problem: .*$says" tutti "$reader" "$text"
     # The command draw also reads the names of traces, and says that there is none of this name.
-    sed -i '/^tutti draw: there is no such file or folder/d' err
+    sed -i '/^tutti draw: there is no file or folder/d' err
     [ "$(lines err)" -eq 3 ] || fail "not three lines"
     [ "$(tail -n 1 err)" = "$(printf '  %*s^' "$at" '')" ] || fail "'$text': the mark is not under $at"
 }
@@ -156,7 +157,7 @@ problem 63 "'xyz' is not a number of ranks" "barrier/p60@nodes:$(printf '1,%.0s'
 # Options of sim.
 sim() { refused "$1" tutti sim "${@:2}"; }
 sim 'the problem is missing' --json=-
-sim 'only one problem' barrier/p4 barrier/p5
+sim "'barrier/p5': only one problem at a time" barrier/p4 barrier/p5
 sim "there is no option '--modle'; did you mean '--model'" barrier/p4 --modle=links
 sim "option '--ts' requires an argument" barrier/p4 --ts
 sim "--model: 'quick' is none of simple loggp links" barrier/p4 --model=quick
@@ -215,6 +216,9 @@ bench 'cannot be timed with that many ranks' barrier/p1M
 bench 'cannot be timed with a map of nodes' barrier/p2@nodes:1,1
 bench 'TUTTI_NODES=4,2 has them behave as on several' barrier/p2@nodes:1,1
 problem 20 "a radix of 1: must be from 2 to 1048576" bcast/u8/8/p4/radix=1
+problem 20 "0 lanes: must be from 1 to 8" bcast/u8/8/p4/lanes=0
+problem 20 "9 lanes: must be from 1 to 8" bcast/u8/8/p4/lanes=9
+problem 11 "barrier has no lanes" barrier/p4/lanes=2
 
 # Options of draw, and traces that are cut off, damaged, of another kind, or of some ranks only.
 draw() { refused "$1" tutti draw "${@:2}"; }
@@ -247,6 +251,31 @@ draw 'machine: only -n, --output and --scheme go with it' machine --ranks=0-3
 for ranks in -1 1- -; do draw "--ranks: '$ranks' is neither a rank nor two" barrier/p4 --ranks="$ranks"; done
 draw '--ranks: 5 is after 3' barrier/p4 --ranks=5-3
 draw 'there is no rank 9' barrier/p4 --what=routes --from=9
+
+# A file that is no trace, and one that would be read and written.
+echo 'no trace' >words.txt
+draw '^tutti draw: words.txt: this file is no trace, which is a folder, or a file that ends in' words.txt
+cat >same.plan <<'PLAN'
+tutti plan 1
+problem barrier/p2
+plan barrier algorithm same rank r of p type i8
+lane 0
+  signal all 1
+  await (1-r) 1
+PLAN
+tutti sim barrier/p2 -a dissemination --trace same.json >/dev/null
+cp same.plan plan.svg
+for words in 'draw --plan plan.svg -o plan.svg' 'draw --trace same.json -o same.json' \
+    'draw same.json -o ../'"${work##*/}"'/same.json' 'sim --plan same.plan --trace same.plan' \
+    'sim --plan same.plan --json same.plan' 'sim barrier/p2 -a dissemination --json new --trace new' \
+    'bench --plan same.plan --json same.plan'; do
+    # shellcheck disable=SC2086
+    refused "^tutti (draw|sim|bench): [^ ]*: the command reads this file or writes it for another option" \
+        tutti $words
+done
+[ ! -e new ] || fail 'a file was made'
+cmp same.plan plan.svg || fail 'the input was overwritten'
+sim 'the plan file /dev/zero cannot be read: it holds bytes that are no text' --plan /dev/zero
 
 # Options of list and info.
 refused "'x' is neither a collective nor an algorithm" tutti list x

@@ -151,7 +151,47 @@ rm -f nowait.svg
 # Plans with mistakes: the message says what is wrong.
 expect 1 tutti check --plan never.plan
 says out '^mine +refuted: deadlock'
+says out '^    execution 0, rank 0, step 2 at never.plan:8:5 \(await 1 2\) waits for execution 0, rank 1, step 2 at never.plan:8:5 '
+# Each step that a proof names has its place: steps with other lengths on both sides, a race, a
+# transfer without a wait. Steps are counted in their lanes.
+cat >faults.plan <<'END'
+tutti plan 1
+problem bcast/u8/8/p2
+plan bcast algorithm faults rank 0 of 2 type u8
+lane 0
+lane 1
+  send %0 to 1 OUT[0] len 8
+  wait %0
+plan bcast algorithm faults rank r of p type u8
+lane 0
+lane 1
+  if (1) {
+    recv %0 from 0 OUT[0] len 8
+    wait %0
+  }
+END
+expect 0 tutti check --plan faults.plan
+sed '12s/len 8/len 7/' faults.plan >length.plan
+expect 1 tutti check --plan length.plan
+says out "rank 0's step 0 at length.plan:6:3 sends 8 bytes, rank 1's step 0 at length.plan:12:5 receives 7"
+sed '13d' faults.plan >wait.plan
+expect 1 tutti check --plan wait.plan
+says out 'without a wait for instance 0 of %0 \(step 0 at wait.plan:12:5\)'
+sed '10s/lane 1/  copy OUT[4] <- OUT[0] len 4\nlane 1/' faults.plan >race.plan
+expect 1 tutti check --plan race.plan
+says out ' at race.plan:(10|13):[35] .*, which execution [01], rank 1, lane [01], step 0 at race.plan:(10|13):[35] '
+# A fault of the structure is found before the proof; its place is that of the step, too.
+sed '12s/OUT.0./OUT[0 block 4 stride 8]/' faults.plan >blocks.plan
+expect 2 tutti check --plan blocks.plan
+says err '^tutti check: blocks.plan:12:5: this step is wrong: blocks in a step that is no copy, put or get$'
+sed '12s/len 8/len 8 from 1/' faults.plan >from.plan
+expect 2 tutti check --plan from.plan
+says err "^tutti check: from.plan:12:33: 'from' is for steps in loops: expected a loop around this step$"
 expect 1 tutti sim --plan never.plan
+# The simulator, too, counts steps in their lanes.
+sed 's/^lane 0/lane 0\n  copy OUT[0] <- IN[0] len 8\nlane 1/' never.plan >second.plan
+expect 1 tutti sim --plan second.plan
+says err '3 of 3 ranks wait for ever: rank 0 at its await, step 2$'
 expect 1 tutti draw --plan never.plan -o never.svg
 for command in check sim draw; do
     expect 2 tutti "$command" --plan typing.plan
@@ -177,6 +217,40 @@ cp out one
 expect 2 tutti check --plan one
 says err 'one:[0-9]+:[0-9]+: expected a plan for rank 0 of 3, or one for any rank \(rank r\)'
 
+# Where a command takes the algorithm that the library would choose, it takes the plan file that
+# TUTTI_ALGORITHM names. The commands that describe what runs here prove the file first.
+cp flat.plan 'with,comma.plan'
+export TUTTI_ALGORITHM='bcast=flat,allreduce=@with\,comma.plan'
+expect 0 tutti list --costs allreduce/f64/sum/8/p3
+says out '^  mine +16 +16 +16 +8 +2 +5$'
+says out '^  flat +16 '
+expect 0 tutti list --for allreduce/f64/sum/8/p3 --json
+python3 - <<'PYTHON'
+import json
+row, = (row for row in json.load(open("out")) if row["chosen"])
+assert row["name"] == "mine" and row["source"] == "with,comma.plan", row
+PYTHON
+expect 0 tutti explain allreduce/f64/sum/8/p3
+says out 'runs by mine. It is that of the plan file with,comma.plan. TUTTI_ALGORITHM forces it.$'
+says out '^\* mine '
+expect 0 tutti plan allreduce/f64/sum/8/p3 --rank 0
+says out '^plan allreduce algorithm mine rank 0 of 3 type f64 op sum$'
+expect 0 tutti draw allreduce/f64/sum/8/p3 -o forced.svg
+says forced.svg 'allreduce/f64/sum/8/p3 by mine'
+expect 0 tutti draw allreduce/f64/sum/8/p3 -a ring -o forced.svg
+says forced.svg 'allreduce/f64/sum/8/p3 by ring'
+expect 0 tutti sim allreduce/f64/sum/8/p3 --trace trace.json
+says out '^mine +[0-9.]+ +- '
+expect 0 tutti list --costs bcast/u8/8/p3
+for command in 'list --costs' explain plan; do
+    # shellcheck disable=SC2086
+    TUTTI_ALGORITHM=allreduce=@never.plan expect 2 tutti $command allreduce/f64/sum/8/p3
+    says err 'TUTTI_ALGORITHM=allreduce=@never.plan: the schedule of the plan file never.plan is refuted: deadlock: '
+done
+TUTTI_ALGORITHM=allreduce=@nowhere.plan expect 2 tutti draw allreduce/f64/sum/8/p3
+says err 'tutti draw: TUTTI_ALGORITHM=allreduce=@nowhere.plan: the plan file nowhere.plan cannot be read: No such'
+unset TUTTI_ALGORITHM
+
 # `tutti bench` proves the plans, runs and verifies them, from a file and from standard input, as
 # processes and as threads.
 for how in '' --threads; do
@@ -191,6 +265,9 @@ for how in '' --threads; do
     says err '^tutti bench: allreduce/f64/sum/8/p3: the schedule of the plan file never.plan is refuted: deadlock'
 done
 cp flat.plan 'with,comma.plan'
+# In a job that a launcher has started, no rank waits for one that refuses the plans.
+expect 1 tutti run --on-failure=continue -n 3 tutti bench --plan never.plan
+says err 'the schedule of the plan file never.plan is refuted: deadlock'
 expect 0 tutti bench --plan with,comma.plan --iterations 20 --json -
 python3 -c 'import json; assert json.load(open("out"))[0]["algorithm"] == "mine"'
 tutti plan allgather/u8/1K/p4 --algorithm ring >ring.plan

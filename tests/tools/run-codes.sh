@@ -87,7 +87,10 @@ PATH=$work/closed:$PATH expect 127 tutti run -n 2 no-such-program
 echo text >text
 expect 126 tutti run -n 5 ./text
 [ "$(lines err)" -eq 1 ] || fail 'not reported once'
-says err 'cannot run ./text: Permission denied'
+says err 'cannot run ./text: the file is not executable; `chmod \+x` makes a program executable$'
+# Without a slash, a program is looked for in PATH only. A file of this name that is here is named.
+expect 127 tutti run -n 2 text
+says err '^tutti: cannot run text: no folder of PATH has such a program; ./text is the file in the current folder, which is not executable$'
 expect 126 tutti run -n 2 /
 says err 'cannot run /: it is a folder'
 printf '#!/no/such/interpreter\n' >script

@@ -38,7 +38,7 @@ says err '^init: rank 1 (exited with code 1|cannot go on: the ranks run differen
 
 # Settings that affect shared data structures must be the same on all ranks, whichever rank comes
 # first.
-for setting in WINDOW:128K:8K EAGER:8K:100 SLICE:0:4K RADIX:0:3; do
+for setting in WINDOW:128K:8K EAGER:8K:100 SLICE:0:4K RADIX:0:3 LANES:0:3; do
     IFS=: read -r name all other <<<"$setting"
     # shellcheck disable=SC2016
     expect 1 tutti run -n 3 --timeout 3000 --on-failure continue sh -c \
@@ -102,7 +102,7 @@ expect 0 "$rank" join-again
 [ "$(lines out ': done: $')" -eq 2 ] || fail 'a job of one cannot be made again'
 
 # A wrong value gives one warning, and the default is used.
-for setting in RADIX=1 RADIX=0 WINDOW=1 EAGER=-1 SLICE=x CMA=2 SPINS=x YIELDS=-1 ISA=x LOG=x; do
+for setting in RADIX=1 RADIX=0 LANES=0 LANES=9 WINDOW=1 EAGER=-1 SLICE=x CMA=2 SPINS=x YIELDS=-1 ISA=x LOG=x; do
     expect 0 env "TUTTI_$setting" "$rank" join-again
     [ "$(lines err "^tutti: warning: TUTTI_${setting%=*}")" -eq 1 ] || fail "$setting: not warned of once"
     [ "$(lines err)" -eq 1 ] || fail "$setting: more is said"

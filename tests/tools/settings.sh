@@ -34,6 +34,22 @@ reported_once 'a job of one'
 expect 0 env TUTTI_ROOT=/opt TUTTI_HOME=/opt TUTTI_LIB=/opt/lib TUTTI_TEST_ANYTHING=1 NOTUTTI_X=1 tutti run -n 2 hello
 [ ! -s err ] || fail 'warned of what is expected'
 
+# ---- A file of wisdom that does not exist ----
+
+expect 0 env TUTTI_WISDOM=nowhere tutti run -n 3 hello
+[ "$(lines err)" -eq 1 ] || fail 'not one warning of missing wisdom'
+says err '^tutti: \[rank 0\] warning: TUTTI_WISDOM=nowhere: there is no such file, so there is no wisdom$'
+expect 0 env TUTTI_WISDOM=nowhere tutti run -n 1 hello
+[ ! -s err ] || fail 'a job of one rank uses no wisdom'
+: >empty.wisdom
+for none in TUTTI_WISDOM=0 TUTTI_WISDOM= TUTTI_WISDOM=empty.wisdom; do
+    expect 0 env "$none" tutti run -n 2 hello
+    [ "$(lines err 'wisdom')" -eq 0 ] || fail "a warning of missing wisdom with $none"
+done
+# A job that measures makes the file.
+expect 0 env TUTTI_WISDOM=made TUTTI_CHOICE=measure tutti run -n 2 hello
+[ "$(lines err 'no such file')" -eq 0 ] || fail 'a warning where the file is made'
+
 # ---- Wrong values ----
 
 wrong() {
@@ -84,7 +100,7 @@ import sys
 top = pathlib.Path(sys.argv[1])
 table = set(re.findall(r"^    X\(([A-Z_]+), ", (top / "src/base/settings.h").read_text(), re.M))
 assert len(table) > 20, table
-must_match = set(re.findall(r"X\(([A-Z]+)\)", re.search(r"define TT_MUST_MATCH_LIST.*", (top / "src/base/base.h").read_text()).group(0)))
+must_match = set(re.findall(r"X\(([A-Z]+)\)", re.search(r"define TT_MUST_MATCH_LIST(?:.*\\\n)*.*", (top / "src/base/base.h").read_text()).group(0)))
 text = "\n".join(path.read_text() for folder in ("src", "tools") for path in (top / folder).rglob("*.[ch]"))
 read = set(re.findall(r'(?:tt_setting|tt_setting_int|tt_setting_int_or|tt_setting_seconds|tt_setting_word|setting_in|getenv)\("TUTTI_([A-Z_]+)"', text)) | must_match
 assert read - table == set(), f"read, but not in src/base/settings.h: {read - table}"

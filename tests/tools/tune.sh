@@ -58,6 +58,7 @@ says err '^tutti tune: TUTTI_WINDOW changes the times, and later jobs without it
 # These settings change nothing: a default, and a value that is ignored with a warning.
 expect 0 env TUTTI_WINDOW=128K TUTTI_RING=1 tutti tune barrier/p2 --time 0.001
 expect 0 env TUTTI_YIELDS=20 TUTTI_WISDOM="$work/yields" tutti tune barrier/p2 --time 0.001
+[ "$(lines err 'no such file')" -eq 0 ] || fail 'warnings of missing wisdom, which is made'
 grep -q '^barrier' yields || fail 'times are not kept in a file that is named'
 
 # A signal of the user ends the command, and not only the job that the command has started.
@@ -105,3 +106,55 @@ says err 'occupied/wisdom cannot be written: Not a directory'
 expect 2 tutti tune nonsense
 expect 2 tutti tune barrier/p2 --ranks 3
 expect 2 tutti tune --sizes 0
+
+# In a job that a launcher has started, its ranks run the candidates, and rank 0 writes the lines,
+# which name the nodes. A later job on such nodes chooses by them.
+in_job=(env "TUTTI_NODES=2,2" tutti run -n 4 tutti tune --time 0.001)
+expect 0 "${in_job[@]}" --output nodes allreduce/f64/sum/64K barrier/p4 --sizes 8:64K --step 8192
+[ "$(lines out '^problem +the fastest')" -eq 1 ] || fail 'not printed once'
+says out '^allreduce/f64/sum/64K/p4 +[a-z-]+(/slice=[0-9K]+)?(/radix=[0-9]+)? +[0-9.]+ '
+[ "$(grep -c '^[a-z].*/p4@nodes:2,2 [a-z-]* .*reach=' nodes)" -eq 3 ] || fail 'not three lines'
+sed -i 's/^\(allreduce[^ ]*64K[^ ]*\) [a-z-]* .*\(us=[0-9.]*\) \(others=[^ ]* \)\?/\1 parts slice=4K \2 /' nodes
+expect 0 env TUTTI_NODES=2,2 TUTTI_WISDOM="$work/nodes" TUTTI_LOG=choice tutti run -n 4 tutti bench --iterations 2 allreduce/f64/sum/64K
+says err 'choice: parts for allreduce.n=8192 of f64, sum. on 4 ranks .by wisdom'
+expect 0 tutti run -n 2 tutti tune --time 0.001 --output one barrier --sizes 8:8
+grep -qE '^barrier/p2 [a-z-]+ ' one || fail 'no line for a job on one node'
+# Without a problem, the usual ones are tuned.
+tutti run -n 3 tutti tune --time 0.0001 --output usual --sizes 8:8 >out 2>err &
+started+=($!)
+wait_for grep -q '^bcast/u8/8/p3 ' usual
+kill -TERM $!
+wait $! || true
+
+# What is wrong is said once, before anything is measured, and all ranks exit with the same status.
+says_once() {
+    says err "$1"
+    [ "$(lines err '^tutti tune')" -eq 1 ] || fail 'said more than once'
+    [ ! -s out ] || fail 'it measured before'
+}
+for problem in barrier/p3 bcast/u8/8@nodes:2,2; do
+    expect 2 "${in_job[@]}" --output none barrier "$problem"
+    says_once "^tutti tune: $problem: a launcher has started this command as 4 ranks: "
+done
+expect 2 "${in_job[@]}" --output none --ranks 4
+says_once '^tutti tune: not in a job that a launcher has started: --ranks: '
+expect 1 "${in_job[@]}" --output occupied/wisdom barrier
+says_once 'occupied/wisdom cannot be written: Not a directory'
+# Times on nodes that are none are not kept where jobs on real nodes find them.
+expect 1 "${in_job[@]}" barrier
+says_once '^tutti tune: TUTTI_NODES changes the times, and later jobs on real nodes would use them: '
+expect 0 env TUTTI_WISDOM="$work/named" "${in_job[@]}" barrier
+expect 1 env TUTTI_NODES=2,2 tutti tune --output none barrier/p4
+says err 'ranks on several nodes must be started by a launcher, as in: mpirun -n 8 --host h1,h2 tutti tune PROBLEM'
+expect 1 env TUTTI_NETWORK=torus:2x2 tutti run -n 4 tutti tune --output none barrier
+says err 'no line of wisdom has a network'
+# A launcher that has started only this process does not count.
+expect 1 tutti run -n 1 tutti tune --output none barrier/p1
+says err 'barrier/p1: one rank has nothing to choose'
+
+# A rank that dies does not leave the others waiting, and no line is written.
+for dies in 0 2; do
+    expect 1 env TUTTI_FAULT=kill,rank=$dies,after=100 tutti run --on-failure=continue -n 4 tutti tune --output dead allreduce/f64/sum/64K barrier
+    says err "^tutti bench: rank 1: .*rank $dies died: signal 9"
+    if grep -q '^[a-z]' dead; then fail 'half of a measurement was written'; fi
+done

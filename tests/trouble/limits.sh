@@ -48,6 +48,17 @@ if [ -z "$TUTTI_SANITIZE" ]; then # sanitizers need terabytes of address space
     expect 0 bash -c "ulimit -v 1000000; exec tutti run -n 2 '$trouble' visit barrier/p2"
     expect 125 bash -c "ulimit -v 100000; exec tutti run -n 2 '$trouble' visit barrier/p2"
     says err '^tutti: .*address space.*: Cannot allocate memory \(memory for processes, or a limit on address space: ulimit -v\)$'
+    # The job's memory leaves address space for the rest of the program: what works with some limit
+    # also works with larger ones.
+    works=
+    for kib in {300000..900000..25000}; do
+        if bash -c "ulimit -v $kib; exec tutti bench --threads --iterations 1 barrier/p3" >out 2>err; then
+            works=$kib
+        else
+            [ -z "$works" ] || fail "three threads need more than $kib KiB of address space, but not more than $works"
+        fi
+    done
+    [ "$works" = 900000 ] || fail 'three threads need too much address space'
     expect 0 tutti run -n 3 --timeout 3000 "$trouble" cramped
     reported 2 'rank 1 cannot go on: a limit of the system or of the library is reached'
     says out '^rank 1: a limit .*: cannot map [0-9]+ bytes of shared memory \(this rank has a limit on address space: ulimit -v\): Cannot allocate memory$'

@@ -74,7 +74,7 @@ struct call *call_open(tutti_team *team, const char *problem)
     struct call *c = buffer(sizeof *c);
     struct tt_problem_error error;
     if (tt_problem_parse(problem, &c->problem, &error) != TUTTI_OK) {
-        tt_problem_complain(stderr, problem, &error);
+        tt_problem_complain(stderr, "trouble-rank", problem, &error);
         exit(2);
     }
     c->problem.p = tutti_size(team);
