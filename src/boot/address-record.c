@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define RECORD_TAG 0x32435454u /* "TTC2" */
+#define RECORD_TAG 0x33435454u /* "TTC3" */
 #define TERMS_TAG 0x36545454u  /* "TTT6" */
 #define NOTICE_TAG 0x324e5454u /* "TTN2" */
 
@@ -30,6 +30,7 @@ size_t tt_address_record_write(const struct tt_address_record *record, uint8_t *
     uint8_t *at = put(to, RECORD_TAG, 4);
     at = put(at, record->port, 2);
     at = put(at, record->process, 2);
+    at = put(at, record->network, 8);
     at = put(at, record->addresses, 1);
     at = put_bytes(at, record->address, (size_t)record->addresses * 16);
     at = put(at, record->wire_bytes, 2);
@@ -158,6 +159,7 @@ bool tt_address_record_read(struct tt_address_record *record, const uint8_t *byt
     r.good = get(&r, 4) == RECORD_TAG;
     c.port = (uint16_t)get(&r, 2);
     c.process = (uint16_t)get(&r, 2);
+    c.network = get(&r, 8);
     c.addresses = (uint8_t)get(&r, 1);
     get_bytes(&r, c.address, (size_t)c.addresses * 16, sizeof c.address);
     c.wire_bytes = (uint16_t)get(&r, 2);

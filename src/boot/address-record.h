@@ -13,7 +13,7 @@
 
 enum {
     TT_RECORD_ADDRESSES = 16,
-    TT_ADDRESS_RECORD_BYTES = 18 + 16 * TT_RECORD_ADDRESSES + TT_WIRE_ADDRESS, /* at most */
+    TT_ADDRESS_RECORD_BYTES = 26 + 16 * TT_RECORD_ADDRESSES + TT_WIRE_ADDRESS, /* at most */
     /* The most address records that a rank has at a time. A client's entry in the job page becomes
      * free a little before its address record is removed, so a rank may have more records than
      * clients. */
@@ -31,6 +31,7 @@ struct tt_address_record {
     /* the port at which other ranks watch the rank's process until the process ends; 0: there is no
      * such port */
     uint16_t process;
+    uint64_t network;  /* the network namespace of the rank (tt_host_network); 0: not known */
     uint8_t addresses; /* the number of addresses in address[] */
     /* the addresses of the rank's host: IPv6, or IPv4 as ::ffff:a.b.c.d */
     uint8_t address[TT_RECORD_ADDRESSES][16];

@@ -668,8 +668,10 @@ tutti_status tt_machines_show(struct tt_fabric *f, uint16_t port, const void *wi
 {
     tt_assert(bytes <= TT_WIRE_ADDRESS);
     joined.member.shown = true;
-    struct tt_address_record record = {
-        .port = port, .process = tt_watch_process_port(), .wire_bytes = (uint16_t)bytes};
+    struct tt_address_record record = {.port = port,
+                                       .process = tt_watch_process_port(),
+                                       .network = tt_host_network(),
+                                       .wire_bytes = (uint16_t)bytes};
     record.addresses = (uint8_t)tt_host_addresses(record.address);
     if (bytes) memcpy(record.wire, wire, bytes);
     tutti_status shown = tt_records_put(f->client, &record);

@@ -65,11 +65,11 @@ void tt_notice_note(struct tt_job_page *job, const struct tt_notice *n)
 
 /* ---- Sending ---- */
 
-/* A notice that waits until one of the n connections in fds[] is up. */
+/* A notice that waits until one of the connections is up. */
 struct outgoing {
     struct outgoing *next;
     int64_t until_ns;
-    int fds[TT_RECORD_ADDRESSES], n;
+    struct tt_connecting line;
     size_t length;
     uint8_t bytes[TT_NOTICE_BYTES];
 };
@@ -81,9 +81,9 @@ static struct {
 
 void tt_notice_send(const struct tt_inbox *to, const struct tt_notice *notice, int timeout_s)
 {
-    struct outgoing *p = to->port ? tt_alloc(sizeof *p) : NULL;
+    struct outgoing *p = to->port ? tt_calloc(1, sizeof *p) : NULL;
     if (!p) return;
-    p->n = tt_connect_begin(to->port, to->address, to->addresses, timeout_s, p->fds);
+    tt_connect_begin(&p->line, to->port, to->address, to->addresses, false, timeout_s);
     p->until_ns = tt_clock_ns() + timeout_s * INT64_C(1000000000);
     p->length = tt_notice_write(notice, to->token, p->bytes);
     pthread_mutex_lock(&out.lock);
@@ -92,29 +92,24 @@ void tt_notice_send(const struct tt_inbox *to, const struct tt_notice *notice, i
     pthread_mutex_unlock(&out.lock);
 }
 
-static void give_up(struct outgoing *p)
-{
-    while (p->n > 0) close(p->fds[--p->n]);
-}
-
 /* Sends the record and closes the connection. The record fits into the empty send buffer of a
  * socket, and the kernel still sends what is in this buffer after the close. */
 static void hand_over(struct outgoing *p)
 {
-    (void)send(p->fds[0], p->bytes, p->length, MSG_NOSIGNAL | MSG_DONTWAIT);
-    give_up(p);
+    (void)send(p->line.fds[0], p->bytes, p->length, MSG_NOSIGNAL | MSG_DONTWAIT);
+    tt_connect_end(&p->line);
 }
 
 /* Sends the notice if a connection is up. Returns true if the notice still has to wait for a
  * connection. */
 static bool move_on(struct outgoing *p)
 {
-    enum tt_connect state = p->n > 0 ? tt_connect_look(p->fds, &p->n) : TT_CONNECT_UNREACHABLE;
+    enum tt_connect state = tt_connect_look(&p->line);
     if (state == TT_CONNECT_UNDER_WAY && tt_clock_ns() < p->until_ns) return true;
     if (state == TT_CONNECT_UP)
         hand_over(p);
     else
-        give_up(p);
+        tt_connect_end(&p->line);
     return false;
 }
 

@@ -9,21 +9,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "boot/watch-net.h"
-
 enum { TEXT_MOST = 1 << 16, LOOK_MS = 1, SEND_MS = 200 };
 
 /* ---- Asking ---- */
 
-static void end(struct tt_question *q)
-{
-    while (q->fds_n > 0) close(q->fds[--q->fds_n]);
-}
-
 static void begin(struct tt_question *q, int timeout_s)
 {
     if (!q->to || !q->to->port || !(q->text = tt_calloc(TEXT_MOST, 1))) return;
-    q->fds_n = tt_connect_begin(q->to->port, q->to->address, q->to->addresses, timeout_s, q->fds);
+    tt_connect_begin(&q->line, q->to->port, q->to->address, q->to->addresses, false, timeout_s);
 }
 
 /* Sends the question once the connection is up. The question fits into the empty send buffer of a
@@ -31,19 +24,19 @@ static void begin(struct tt_question *q, int timeout_s)
 static void put(struct tt_question *q, const struct tt_notice *notice)
 {
     uint8_t bytes[TT_NOTICE_BYTES];
-    enum tt_connect state = tt_connect_look(q->fds, &q->fds_n);
+    enum tt_connect state = tt_connect_look(&q->line);
     if (state == TT_CONNECT_UNDER_WAY) return;
     size_t n = tt_notice_write(notice, q->to->token, bytes);
     q->sent = state == TT_CONNECT_UP &&
-              send(q->fds[0], bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)n;
-    if (!q->sent) end(q);
+              send(q->line.fds[0], bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)n;
+    if (!q->sent) tt_connect_end(&q->line);
 }
 
 /* Receives a part of the answer. The text will be printed on a terminal, so characters that are
  * neither printable nor ends of lines are replaced by ?. */
 static void take(struct tt_question *q)
 {
-    ssize_t n = recv(q->fds[0], q->text + q->n, TEXT_MOST - 1 - q->n, MSG_DONTWAIT);
+    ssize_t n = recv(q->line.fds[0], q->text + q->n, TEXT_MOST - 1 - q->n, MSG_DONTWAIT);
     if (n < 0) return;
     for (ssize_t i = 0; i < n; i++) {
         char *c = &q->text[q->n + (size_t)i];
@@ -52,18 +45,18 @@ static void take(struct tt_question *q)
     q->n += (size_t)n;
     if (n > 0) return;
     q->answered = q->n > 0;
-    end(q);
+    tt_connect_end(&q->line);
 }
 
 /* Sends the question or receives a part of the answer. Returns whether the answer is not complete
  * yet. */
 static bool move_on(struct tt_question *q, const struct tt_notice *notice)
 {
-    if (q->fds_n > 0 && q->sent)
+    if (q->line.n > 0 && q->sent)
         take(q);
-    else if (q->fds_n > 0)
+    else if (q->line.n > 0)
         put(q, notice);
-    return q->fds_n > 0;
+    return q->line.n > 0;
 }
 
 void tt_question_ask(struct tt_question *questions, int n, const struct tt_notice *notice,
@@ -76,7 +69,7 @@ void tt_question_ask(struct tt_question *questions, int n, const struct tt_notic
         for (int i = 0; i < n; i++) some |= move_on(&questions[i], notice);
         if (some) (void)poll(NULL, 0, LOOK_MS);
     }
-    for (int i = 0; i < n; i++) end(&questions[i]);
+    for (int i = 0; i < n; i++) tt_connect_end(&questions[i].line);
 }
 
 /* ---- Answering ---- */

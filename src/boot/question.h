@@ -14,6 +14,7 @@
 #define TT_QUESTION_H
 
 #include "boot/notice.h"
+#include "boot/watch-net.h"
 
 /* A question and its answer. */
 struct tt_question {
@@ -25,7 +26,7 @@ struct tt_question {
     bool answered; /* the text is complete */
     /* the connections that are being made; once `sent`, the connection over which the answer
      * comes */
-    int fds[TT_RECORD_ADDRESSES], fds_n;
+    struct tt_connecting line;
     bool sent; /* the question was sent */
 };
 

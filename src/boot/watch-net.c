@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A host may have several addresses, and different hosts may have the same address: a bridge for
- * containers has the same address on each host. So, of the addresses of another host, this host
- * first tries those that lie in one of its own networks and are not its own addresses. If there are
- * none, it tries addresses outside of its networks, and last its own addresses.
+ * A host may have several addresses, some of which cannot be reached from here: those of a network
+ * for management, of a VPN, or of a network for containers. Also, different hosts may have the same
+ * address: a bridge for containers has the same address on each host. So this host tries all
+ * addresses of another host at the same time, except addresses that are its own, too. It tries
+ * these only if there are no others. A loopback address leads to another network namespace in no
+ * case.
  */
 #include "boot/watch-net.h"
 
@@ -13,9 +15,13 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/file-id.h"
@@ -67,6 +73,14 @@ uint64_t tt_host_kernel(void)
     int got = fscanf(file, "%8x-%4x-%4x", &high, &middle, &low);
     fclose(file);
     return got == 3 ? (uint64_t)high << 32 | (uint64_t)middle << 16 | low : 0;
+}
+
+uint64_t tt_host_network(void)
+{
+    struct stat space;
+    uint64_t kernel = tt_host_kernel();
+    if (!kernel || stat("/proc/self/ns/net", &space) != 0) return 0;
+    return (kernel ^ (uint64_t)space.st_ino) * UINT64_C(0x9e3779b97f4a7c15) | 1;
 }
 
 /* ---- Listening ---- */
@@ -149,7 +163,21 @@ static bool lies_in(const uint8_t *address, const struct ifaddrs *i, bool exactl
     return true;
 }
 
-enum nearness { NEIGHBOUR, BEYOND, MINE, NEARNESSES };
+static bool is_loopback(const uint8_t *address)
+{
+    static const uint8_t six[16] = {[15] = 1};
+    return is_four(address) ? address[MAPPED] == 127 : memcmp(address, six, sizeof six) == 0;
+}
+
+bool tt_host_has_address(const uint8_t (*address)[16], int n)
+{
+    for (int a = 0; a < n; a++)
+        if (!is_loopback(address[a])) return true;
+    return false;
+}
+
+/* NEIGHBOUR: the address lies in a network of this host. */
+enum nearness { NEIGHBOUR, BEYOND, MINE };
 
 static enum nearness nearness_of(const uint8_t *address, const struct ifaddrs *all)
 {
@@ -171,8 +199,9 @@ static void set(int fd, int level, int option, int value)
 /* Makes the kernel send keep-alive probes, about a fifth of the timeout apart. If the peer does not
  * answer, the kernel ends the connection at the first probe that is due after its own time limit,
  * TCP_USER_TIMEOUT. This limit is more than one interval shorter than the timeout, so the kernel
- * ends the connection before the timeout is over. The shortest interval is a second, so with a
- * timeout of 2 s the kernel ends the connection only after 2 s, at the second probe. */
+ * ends the connection before the timeout is over, and there is time to connect again. The shortest
+ * interval is a second, so with a timeout of 2 s the kernel ends the connection only after 2 s, at
+ * the second probe. */
 static void probe(int fd, int timeout_s)
 {
     int every = (int)tt_max(1, timeout_s / 5);
@@ -205,28 +234,44 @@ static int connect_to(const uint8_t *address, uint16_t port, int timeout_s)
     return -1;
 }
 
-int tt_connect_begin(uint16_t port, const uint8_t (*address)[16], int addresses, int timeout_s,
-                     int fds[TT_RECORD_ADDRESSES])
+static void hang_up(struct tt_connecting *c)
 {
-    struct ifaddrs *mine = NULL;
-    int n = 0;
-    if (getifaddrs(&mine) != 0) mine = NULL;
-    for (int near = NEIGHBOUR; near < NEARNESSES && n == 0; near++)
-        for (int a = 0; a < addresses; a++) {
-            if (nearness_of(address[a], mine) != (enum nearness)near) continue;
-            fds[n] = connect_to(address[a], port, timeout_s);
-            n += fds[n] >= 0;
-        }
-    if (mine) freeifaddrs(mine);
-    return n;
+    while (c->n > 0) close(c->fds[--c->n]);
 }
 
-static void close_others(int *fds, int *n, int kept)
+void tt_connect_begin(struct tt_connecting *c, uint16_t port, const uint8_t (*address)[16], int n,
+                      bool elsewhere, int timeout_s)
 {
-    for (int i = 0; i < *n; i++)
-        if (i != kept) close(fds[i]);
-    fds[0] = fds[kept];
-    *n = 1;
+    struct ifaddrs *mine = NULL;
+    if (getifaddrs(&mine) != 0) mine = NULL;
+    hang_up(c);
+    c->ambiguous = 0;
+    /* neighbours come first: if several connections are up, tt_connect_look takes the first */
+    for (int near = NEIGHBOUR; near <= MINE && (near < MINE || c->n == 0); near++)
+        for (int a = 0; a < n; a++) {
+            if (nearness_of(address[a], mine) != (enum nearness)near) continue;
+            if (elsewhere && is_loopback(address[a])) continue;
+            if (elsewhere && near == MINE) c->ambiguous |= 1u << a;
+            c->fds[c->n] = connect_to(address[a], port, timeout_s);
+            c->which[c->n] = (uint8_t)a;
+            c->n += c->fds[c->n] >= 0;
+        }
+    if (mine) freeifaddrs(mine);
+}
+
+void tt_connect_end(struct tt_connecting *c)
+{
+    hang_up(c);
+    c->refused = 0;
+}
+
+static void close_others(struct tt_connecting *c, int kept)
+{
+    for (int i = 0; i < c->n; i++)
+        if (i != kept) close(c->fds[i]);
+    c->fds[0] = c->fds[kept];
+    c->which[0] = c->which[kept];
+    c->n = 1;
 }
 
 /* Returns 0 if the connection is up, -1 while it is being made, else the errno of its failure. */
@@ -243,25 +288,33 @@ static int outcome(int fd)
     return getpeername(fd, (struct sockaddr *)&peer, &n) == 0 ? 0 : ECONNREFUSED;
 }
 
-enum tt_connect tt_connect_look(int *fds, int *n)
+/* Closes a connection that has failed, and keeps the order of the others. */
+static void drop(struct tt_connecting *c, int i, int error)
 {
-    bool refused = false;
-    for (int i = 0; i < *n;) {
-        int error = outcome(fds[i]);
+    uint32_t bit = 1u << c->which[i] & ~c->ambiguous;
+    if (error == ECONNREFUSED || error == ECONNRESET) c->refused |= bit;
+    close(c->fds[i]);
+    for (c->n--; i < c->n; i++) {
+        c->fds[i] = c->fds[i + 1];
+        c->which[i] = c->which[i + 1];
+    }
+}
+
+enum tt_connect tt_connect_look(struct tt_connecting *c)
+{
+    for (int i = 0; i < c->n;) {
+        int error = outcome(c->fds[i]);
         if (error == 0) {
-            close_others(fds, n, i);
+            close_others(c, i);
             return TT_CONNECT_UP;
         }
-        if (error < 0) {
+        if (error < 0)
             i++;
-            continue;
-        }
-        refused = refused || error == ECONNREFUSED || error == ECONNRESET;
-        close(fds[i]);
-        fds[i] = fds[--*n];
+        else
+            drop(c, i, error);
     }
-    if (*n > 0) return TT_CONNECT_UNDER_WAY;
-    return refused ? TT_CONNECT_REFUSED : TT_CONNECT_UNREACHABLE;
+    if (c->n > 0) return TT_CONNECT_UNDER_WAY;
+    return c->refused ? TT_CONNECT_REFUSED : TT_CONNECT_UNREACHABLE;
 }
 
 /* Returns the state of a connection. A rank of Tutti never sends a byte over such a connection, so
@@ -275,12 +328,12 @@ enum tt_watch_line tt_line_look(int fd)
     return errno == EAGAIN || errno == EINTR ? TT_LINE_UP : TT_LINE_SILENT;
 }
 
-int tt_line_silent_s(int fd)
+int64_t tt_line_silent_ms(int fd)
 {
     struct tcp_info info = {0};
     socklen_t n = sizeof info;
     (void)getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &n);
-    return (int)tt_max(1, (info.tcpi_last_ack_recv + 500) / 1000);
+    return info.tcpi_last_ack_recv;
 }
 
 /* ---- A port that no other program gets ----
@@ -364,4 +417,45 @@ void tt_watched_port_close(struct tt_watched_port *port)
     if (port->fd < 0) return;
     for (int one; (one = accept4(port->fd, NULL, NULL, SOCK_CLOEXEC)) >= 0;) close(one);
     tt_watched_port_forget(port);
+}
+
+/* ---- A process of this host in another PID namespace ----
+ *
+ * Other ranks of the node cannot refer to such a process by its pid. So each process binds a
+ * datagram socket to an abstract name, publishes the random number in this name, and keeps the
+ * socket until it ends. Such a name is valid in one network namespace only. This suffices, because
+ * ranks that share memory are in the same network namespace (share.h). A process that tries to
+ * connect a socket of its own to the name gets the error ECONNREFUSED if the socket does not exist
+ * any more. The kernel answers, even if the process computes for hours, and the attempt leaves
+ * nothing in the socket. */
+
+static socklen_t address_of(uint64_t number, struct sockaddr_un *address)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    /* the 0 before the name makes it abstract */
+    int n = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "tutti-rank-%016llx",
+                     (unsigned long long)number);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+}
+
+int tt_named_socket_make(uint64_t *number)
+{
+    struct sockaddr_un address;
+    if (getrandom(number, sizeof *number, 0) != sizeof *number || *number == 0) return -1;
+    int fd = tt_file_above_standard(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    socklen_t n = address_of(*number, &address);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, n) == 0) return fd;
+    close(fd);
+    return -1;
+}
+
+bool tt_named_socket_is_gone(uint64_t number)
+{
+    struct sockaddr_un address;
+    socklen_t n = address_of(number, &address);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return false;
+    bool refused = connect(fd, (struct sockaddr *)&address, n) != 0 && errno == ECONNREFUSED;
+    close(fd);
+    return refused;
 }

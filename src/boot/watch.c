@@ -5,9 +5,10 @@
  *   ASKED       its address record was requested (records.h); the request is repeated as long as
  *               the answer is that there is no record
  *                                        --- none within the timeout ---------> DONE, failed
- *   CONNECTING  this rank tries to connect to it, once a second
+ *   CONNECTING  this rank tries to connect to it, twice a second
  *                                        --- neither up nor refused in time --> DONE, failed
  *   UP          a connection to it is up, or its process on this host is watched
+ *                                        --- no answer over the connection ---> CONNECTING
  *   ENDED       its connection or process ended; half a second later, if this rank still waits for
  *               it, this rank decides whether it failed or left
  *   DONE        it is not watched any more
@@ -25,7 +26,9 @@
  * A connection that was refused or reset may mean that the rank left properly just before, and what
  * it sent may still be under way. So an end alone is no failure. It is a failure if a rank still
  * waits for that rank when all data has had time to come: tt_watch was called at least UNDER_WAY
- * after the end. Silence is a failure at once.
+ * after the end. Silence is a failure at once. But the kernel gives a connection up when a few
+ * small packets in a row are lost, which does not show that the other host is silent. So this rank
+ * then connects again, until TUTTI_PEER_TIMEOUT has passed since the last answer.
  *
  * A rank closes its port in the address record (`port`) when it leaves the client, and its process
  * may make another client. So if that port refuses a connection, the process may have ended, which
@@ -33,6 +36,14 @@
  * (`process`), which the process keeps open until it ends. After a process has ended, no other
  * program can get one of these ports for a minute (watch-net.c). So a connection that comes up
  * leads to the process itself.
+ *
+ * A host may have several addresses, and some of them may not answer, or may belong to a third
+ * host, too. So this rank does not wait until the attempts at all addresses have ended, and not
+ * every refusal counts. If a connection to the host has been up at one of its addresses before,
+ * only a refusal at that address counts, and the other addresses get SURE_FOR to accept the
+ * connection instead. If none has been up before, each refusal counts, but the other addresses get
+ * UNSURE_FOR. If the process then turns out to live, at an address that has not refused the port of
+ * the client, this rank tries that port again.
  */
 #include "boot/watch.h"
 
@@ -41,13 +52,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/file-id.h"
@@ -60,9 +68,17 @@
 
 #define MS INT64_C(1000000)
 #define LOOK_EVERY (50 * MS)
-#define RETRY_EVERY (1000 * MS)
+#define RETRY_EVERY (500 * MS)
+/* If a connection gets no answer any more, this rank tries to connect again for at least so long.
+ * It may notice the silence late, because it looks only while it waits. */
+#define AGAIN_FOR (500 * MS)
 /* When a connection of a rank has ended, data that the rank sent before arrive within this time. */
 #define UNDER_WAY (500 * MS)
+/* How long other addresses of the host get to accept a connection that one has refused (above).
+ * SURE_FOR also serves if the network's link to the rank has broken, because this is another sign
+ * that the process has ended. Within UNSURE_FOR, this rank tries three times to connect. */
+#define SURE_FOR (300 * MS)
+#define UNSURE_FOR (1500 * MS)
 /* If the network's link to a rank has broken, but the watched connection to the rank stands, the
  * rank counts as lost after this time. */
 #define LOST_FOR (1000 * MS)
@@ -79,11 +95,16 @@ struct peer {
     /* a connection to the port of the client was refused or reset, so this rank connects to the
      * port of the process */
     bool doubted;
+    /* if `doubted`: bit a is set if address number a has refused the port of the client; all bits
+     * are set if a connection that was up was reset */
+    uint32_t refused;
     /* this rank waits in tutti_init for the peer to come, and watches only the peer's process */
     bool comes;
     enum tt_cause cause; /* if ENDED: the cause of the end */
-    /* when the state began; if CONNECTING follows ASKED, when ASKED began */
+    /* when the state began; if CONNECTING follows ASKED, when ASKED began; if CONNECTING follows UP
+     * because there was no answer, when the last answer came (but see AGAIN_FOR) */
     int64_t since_ns;
+    int64_t tried_ns;          /* if CONNECTING: when the first connection was begun */
     int64_t retry_ns;          /* if CONNECTING: when to try again */
     _Atomic int64_t wanted_ns; /* when this rank last waited for the peer */
     int64_t lost_ns;           /* when a link to the peer broke; 0: none has broken */
@@ -91,7 +112,7 @@ struct peer {
     struct tt_address_record record;
     /* CONNECTING: the connections that are being made; UP: the connection or the pidfd, or none if
      * pidfds are not supported, or the peer is in another PID namespace */
-    int fds[TT_RECORD_ADDRESSES], n;
+    struct tt_connecting line;
     struct peer *next; /* the next peer in `active` */
 };
 
@@ -103,64 +124,23 @@ struct tt_watch {
     pthread_t answerer; /* the thread that answers questions, if `stop` >= 0 */
     int stop;           /* an eventfd that ends the thread; -1: there is no thread */
     struct tt_watched_port port;
+    uint64_t network; /* tt_host_network */
     int timeout_s, size;
     struct tt_watch *next;   /* the watches of another client of this process */
     _Atomic int64_t look_ns; /* the time of the next look */
     _Atomic int lost;        /* how many peers in `active` have lost_ns set */
     struct peer *active;
     bool *notifying; /* by rank: a notice about the rank is being sent */
+    /* by node: the address at which a connection was up last; 0: none was up yet */
+    uint8_t (*reached)[16];
     struct peer *_Atomic peer[];
 };
-
-/* ---- A process of this host in another PID namespace ----
- *
- * Other ranks of the node cannot refer to such a process by its pid. So each process binds a
- * datagram socket to an abstract name, publishes the random number in this name, and keeps the
- * socket until it ends. Such a name is valid in one network namespace only. This suffices, because
- * ranks that share memory are in the same network namespace (share.h). A process that tries to
- * connect a socket of its own to the name gets the error ECONNREFUSED if the socket does not exist
- * any more. The kernel answers, even if the process computes for hours, and the attempt leaves
- * nothing in the socket. */
-
-static socklen_t address_of(uint64_t number, struct sockaddr_un *address)
-{
-    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    /* the 0 before the name makes it abstract */
-    int n = snprintf(address->sun_path + 1, sizeof address->sun_path - 1, "tutti-rank-%016llx",
-                     (unsigned long long)number);
-    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-}
-
-/* Makes the socket, and draws its number. Returns its descriptor; -1: there is none, and ranks in
- * other PID namespaces cannot see the end of this process. */
-static int make_socket(uint64_t *number)
-{
-    struct sockaddr_un address;
-    if (getrandom(number, sizeof *number, 0) != sizeof *number || *number == 0) return -1;
-    int fd = tt_file_above_standard(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-    socklen_t n = address_of(*number, &address);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, n) == 0) return fd;
-    close(fd);
-    return -1;
-}
-
-static bool socket_is_gone(uint64_t number)
-{
-    struct sockaddr_un address;
-    socklen_t n = address_of(number, &address);
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return false;
-    bool refused = connect(fd, (struct sockaddr *)&address, n) != 0 && errno == ECONNREFUSED;
-    close(fd);
-    return refused;
-}
 
 /* ---- One rank that is watched ---- */
 
 static void hang_up(struct peer *p)
 {
-    for (int i = 0; i < p->n; i++) close(p->fds[i]);
-    p->n = 0;
+    tt_connect_end(&p->line);
     tt_reply_drop(p->reply);
     p->reply = NULL;
 }
@@ -178,11 +158,37 @@ static void end(struct peer *p, enum tt_cause cause)
     p->since_ns = tt_clock_ns();
 }
 
-static void silent(struct tt_fabric *f, struct peer *p, int for_s)
+/* Returns whether the peer is known to be in another network namespace than this rank. */
+static bool is_elsewhere(const struct tt_fabric *f, const struct peer *p)
+{
+    return p->record.network && f->watch->network && p->record.network != f->watch->network;
+}
+
+/* Marks a rank as failed in this client. without: the rank whose host has no network address, which
+ * is the reason; -1: the reason is another one. */
+static void lose(struct tt_fabric *f, struct peer *p, int without)
 {
     hang_up(p);
     p->state = DONE;
-    tt_job_fail(f->job, p->rank, TT_CAUSE_SILENT, for_s);
+    tt_common_fail(f->job, f->common, p->rank, TT_CAUSE_LOST, without + 1);
+}
+
+/* Returns whether this rank can reach no other host, because its own host has no address. */
+static bool is_cut_off(const struct tt_fabric *f, const struct peer *p)
+{
+    uint8_t address[TT_RECORD_ADDRESSES][16];
+    return is_elsewhere(f, p) && !tt_host_has_address(address, tt_host_addresses(address));
+}
+
+static void silent(struct tt_fabric *f, struct peer *p)
+{
+    if (is_cut_off(f, p)) {
+        lose(f, p, f->me);
+        return;
+    }
+    hang_up(p);
+    p->state = DONE;
+    tt_job_fail(f->job, p->rank, TT_CAUSE_SILENT, f->watch->timeout_s);
 }
 
 static bool in_time(const struct tt_fabric *f, const struct peer *p)
@@ -193,15 +199,40 @@ static bool in_time(const struct tt_fabric *f, const struct peer *p)
 static void try_connecting(struct tt_fabric *f, struct peer *p)
 {
     uint16_t port = p->doubted ? p->record.process : p->record.port;
-    p->n =
-        tt_connect_begin(port, p->record.address, p->record.addresses, f->watch->timeout_s, p->fds);
+    tt_connect_begin(&p->line, port, p->record.address, p->record.addresses, is_elsewhere(f, p),
+                     f->watch->timeout_s);
     p->retry_ns = tt_clock_ns() + RETRY_EVERY;
+}
+
+static void begin_connecting(struct tt_fabric *f, struct peer *p)
+{
+    p->state = CONNECTING;
+    p->tried_ns = tt_clock_ns();
+    try_connecting(f, p);
+}
+
+/* Returns which of the peer's addresses, as bits, is the one at which its host was reached last. */
+static uint32_t reached(const struct tt_fabric *f, const struct peer *p)
+{
+    const uint8_t *last = f->watch->reached[f->job->rank[p->rank].node];
+    for (int a = 0; a < p->record.addresses; a++)
+        if (memcmp(p->record.address[a], last, 16) == 0) return 1u << a;
+    return 0;
+}
+
+/* Returns whether a refusal counts, and no other address has accepted the connection in time. */
+static bool is_refused(const struct tt_fabric *f, const struct peer *p)
+{
+    uint32_t known = reached(f, p);
+    if (!(p->line.refused & (known ? known : UINT32_MAX))) return false;
+    int64_t others = known || p->lost_ns ? SURE_FOR : UNSURE_FOR;
+    return p->line.n == 0 || tt_clock_ns() >= p->tried_ns + others;
 }
 
 /* Handles a connection that was refused or reset. If it led to the port of the client, connects to
  * the port of the process, to find out whether the process has ended. If it led to the port of the
- * process, the process has ended. */
-static void doubt(struct tt_fabric *f, struct peer *p)
+ * process, the process has ended. refused: as in struct peer. */
+static void doubt(struct tt_fabric *f, struct peer *p, uint32_t refused)
 {
     bool known = p->doubted || p->record.process == 0;
     hang_up(p);
@@ -211,17 +242,30 @@ static void doubt(struct tt_fabric *f, struct peer *p)
         return;
     }
     p->doubted = true;
-    p->state = CONNECTING;
+    p->refused = refused;
     p->since_ns = tt_clock_ns();
-    try_connecting(f, p);
+    begin_connecting(f, p);
 }
 
-static void connected(struct peer *p)
+/* Handles a connection that is up. If it leads to the port of the process, and the port of the
+ * client was refused at an address that belongs to the host for certain, the rank has left the
+ * client. If the port of the client was refused only at other addresses, tries that port again: now
+ * it is known at which address a refusal counts. */
+static void connected(struct tt_fabric *f, struct peer *p)
 {
+    int a = p->line.which[0];
+    uint32_t certain = reached(f, p) | 1u << a;
+    memcpy(f->watch->reached[f->job->rank[p->rank].node], p->record.address[a], 16);
     p->state = UP;
     if (!p->doubted || p->comes) return;
-    log_end(p, "it has left the client, and its process goes on");
-    end(p, TT_CAUSE_LEFT);
+    if (p->refused & certain) {
+        log_end(p, "it has left the client, and its process goes on");
+        end(p, TT_CAUSE_LEFT);
+        return;
+    }
+    hang_up(p);
+    p->doubted = false;
+    begin_connecting(f, p);
 }
 
 /* Returns whether this rank must still wait for the address record: either there is no answer yet,
@@ -245,7 +289,7 @@ static void ask_anew(struct tt_fabric *f, struct peer *p)
     if (in_time(f, p))
         p->reply = tt_records_ask(f, p->rank, true);
     else
-        silent(f, p, f->watch->timeout_s);
+        silent(f, p);
 }
 
 /* Reads the address record when the answer has come, and begins to connect. If the answer is an
@@ -254,7 +298,7 @@ static void ask_anew(struct tt_fabric *f, struct peer *p)
 static void look_for_record(struct tt_fabric *f, struct peer *p)
 {
     if (!p->comes && is_to_come(f, p)) {
-        if (!in_time(f, p)) silent(f, p, f->watch->timeout_s);
+        if (!in_time(f, p)) silent(f, p);
         return;
     }
     if (p->comes && p->reply && !tt_reply_answered(p->reply, 0)) return;
@@ -276,21 +320,29 @@ static void look_for_record(struct tt_fabric *f, struct peer *p)
         return;
     }
     p->doubted = p->comes;
-    p->state = CONNECTING;
-    try_connecting(f, p);
+    begin_connecting(f, p);
+    if (!is_elsewhere(f, p) || tt_host_has_address(p->record.address, p->record.addresses)) return;
+    log_end(p, "its host has no network address");
+    if (p->comes)
+        p->state = DONE;
+    else
+        lose(f, p, p->rank);
 }
 
 static void look_at_connecting(struct tt_fabric *f, struct peer *p)
 {
-    switch (tt_connect_look(p->fds, &p->n)) {
-    case TT_CONNECT_UP: connected(p); return;
-    case TT_CONNECT_REFUSED: doubt(f, p); return;
-    case TT_CONNECT_UNDER_WAY: break;
-    case TT_CONNECT_UNREACHABLE:
-        if (tt_clock_ns() >= p->retry_ns) try_connecting(f, p);
-        break;
+    int64_t tried_ns = p->tried_ns;
+    if (tt_connect_look(&p->line) == TT_CONNECT_UP) {
+        connected(f, p);
+        return;
     }
-    if (!in_time(f, p)) silent(f, p, f->watch->timeout_s);
+    if (is_refused(f, p)) {
+        doubt(f, p, p->line.refused);
+        p->tried_ns = tried_ns; /* the other addresses have had their time */
+        return;
+    }
+    if (tt_clock_ns() >= p->retry_ns) try_connecting(f, p);
+    if (!in_time(f, p)) silent(f, p);
 }
 
 static bool is_here(const struct tt_fabric *f, const struct peer *p)
@@ -305,11 +357,11 @@ static pid_t pid_of(const struct tt_fabric *f, const struct peer *p)
 
 static bool process_ended(const struct tt_fabric *f, const struct peer *p)
 {
-    struct pollfd poll_one = {.fd = p->fds[0], .events = POLLIN};
-    if (p->n > 0) return poll(&poll_one, 1, 0) > 0;
+    struct pollfd poll_one = {.fd = p->line.fds[0], .events = POLLIN};
+    if (p->line.n > 0) return poll(&poll_one, 1, 0) > 0;
     pid_t pid = pid_of(f, p);
     if (pid > 0) return kill(pid, 0) != 0 && errno == ESRCH;
-    return socket_is_gone(atomic_load(&f->job->rank[p->rank].socket));
+    return tt_named_socket_is_gone(atomic_load(&f->job->rank[p->rank].socket));
 }
 
 /* Checks whether the process of a rank on this host has ended. If so, marks the rank as failed at
@@ -322,16 +374,27 @@ static void look_at_process(struct tt_fabric *f, struct peer *p)
     tt_job_fail(f->job, p->rank, TT_CAUSE_GONE, 0);
 }
 
+/* Connects again, because the peer's host has not answered over the connection for a while. */
+static void reconnect(struct tt_fabric *f, struct peer *p)
+{
+    int64_t most_ns = f->watch->timeout_s * 1000 * MS - AGAIN_FOR;
+    int64_t silent_ns = tt_line_silent_ms(p->line.fds[0]) * MS;
+    log_end(p, "it does not answer over the connection; connecting again");
+    hang_up(p);
+    begin_connecting(f, p);
+    p->since_ns = p->tried_ns - tt_min(silent_ns, most_ns);
+}
+
 static void look_at_line(struct tt_fabric *f, struct peer *p)
 {
-    switch (tt_line_look(p->fds[0])) {
+    switch (tt_line_look(p->line.fds[0])) {
     case TT_LINE_UP: return;
     case TT_LINE_ENDED:
         log_end(p, "it ended the connection");
         end(p, TT_CAUSE_LEFT);
         return;
-    case TT_LINE_RESET: doubt(f, p); return;
-    case TT_LINE_SILENT: silent(f, p, tt_line_silent_s(p->fds[0])); return;
+    case TT_LINE_RESET: doubt(f, p, UINT32_MAX); return;
+    case TT_LINE_SILENT: reconnect(f, p); return;
     }
 }
 
@@ -375,9 +438,7 @@ static void give_up_lost(struct tt_fabric *f, struct peer *p)
 {
     bool ends = p->state == ENDED || p->state == DONE;
     if (!p->lost_ns || ends || tt_clock_ns() < p->lost_ns + LOST_FOR) return;
-    hang_up(p);
-    p->state = DONE;
-    tt_common_fail(f->job, f->common, p->rank, TT_CAUSE_LOST, 0);
+    lose(f, p, is_cut_off(f, p) ? f->me : -1);
 }
 
 static void look_at(struct tt_fabric *f, struct peer *p)
@@ -443,7 +504,7 @@ static bool watch_process(struct tt_fabric *f, struct peer *p)
     pid_t pid = pid_of(f, p);
     if (pid <= 0 && !atomic_load(&f->job->rank[p->rank].socket)) return false;
     int fd = pid > 0 ? tt_file_above_standard((int)syscall(SYS_pidfd_open, pid, 0)) : -1;
-    if (fd >= 0) p->fds[p->n++] = fd;
+    if (fd >= 0) p->line.fds[p->line.n++] = fd;
     p->state = UP;
     return true;
 }
@@ -642,7 +703,7 @@ static void in_child(void)
         tt_watched_port_forget(&w->port);
         for (int r = 0; r < w->size; r++) {
             struct peer *p = atomic_load(&w->peer[r]);
-            for (int i = 0; p && i < p->n; i++) close(p->fds[i]);
+            for (int i = 0; p && i < p->line.n; i++) close(p->line.fds[i]);
         }
     }
     all.first = NULL;
@@ -765,7 +826,7 @@ uint16_t tt_watch_process_port(void)
 static void publish_socket(struct tt_job_rank *me)
 {
     pthread_mutex_lock(&all.lock);
-    if (all.socket < 0) all.socket = make_socket(&all.socket_number);
+    if (all.socket < 0) all.socket = tt_named_socket_make(&all.socket_number);
     if (all.socket >= 0) atomic_store(&me->socket, all.socket_number);
     pthread_mutex_unlock(&all.lock);
 }
@@ -776,20 +837,29 @@ static tutti_status listen_for_others(struct tt_watch *w)
     return tt_watched_port_open(&w->port);
 }
 
+static void free_watch(struct tt_watch *w)
+{
+    if (!w) return;
+    tt_free(w->notifying);
+    tt_free(w->reached);
+    tt_free(w);
+}
+
 tutti_status tt_watch_open(struct tt_fabric *f)
 {
     struct tt_watch *w = tt_calloc(1, sizeof *w + (size_t)f->size * sizeof w->peer[0]);
     if (w) w->notifying = tt_calloc((size_t)f->size, sizeof *w->notifying);
-    if (!w || !w->notifying) {
-        tt_free(w);
+    if (w) w->reached = tt_calloc((size_t)f->job->nodes, sizeof *w->reached);
+    if (!w || !w->notifying || !w->reached) {
+        free_watch(w);
         return tt_fail(TUTTI_ERR_MEMORY, "no memory for watching %d ranks", f->size);
     }
     w->timeout_s = tt_peer_timeout();
+    w->network = tt_host_network();
     w->port.fd = w->stop = -1;
     tutti_status status = f->job->nodes > 1 ? listen_for_others(w) : TUTTI_OK;
     if (status != TUTTI_OK) {
-        tt_free(w->notifying);
-        tt_free(w);
+        free_watch(w);
         return status;
     }
     /* the processes of a nested job are in one PID namespace (tutti_team_threads) */
@@ -820,6 +890,5 @@ void tt_watch_close(struct tt_fabric *f)
         tt_free(p);
     }
     pthread_mutex_destroy(&w->lock);
-    tt_free(w->notifying);
-    tt_free(w);
+    free_watch(w);
 }

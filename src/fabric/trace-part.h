@@ -91,8 +91,8 @@ struct tt_part_entry {
 };
 _Static_assert(sizeof(struct tt_part_entry) == 64, "a line each");
 
-/* Stores the kernel's boot id, which identifies the clock, because the clock counts from the start
- * of the kernel. */
+/* Stores a text that identifies the clock of this process: it names the kernel, because the clock
+ * counts from the start of the kernel, and the time namespace. */
 void tt_part_clock(char *name, size_t n);
 /* Whether these bytes are the beginning of a .part file. */
 bool tt_part_is_one(const void *bytes, size_t n);

@@ -382,6 +382,25 @@ static void name_rank(const struct tt_job_page *job, int rank, char who[WHO])
     snprintf(who, WHO, "rank %d%s%s", rank, host[0] ? " on " : "", host);
 }
 
+/* Writes that a rank cannot be reached, and why. The code of the cause LOST says which rank's host
+ * has no network address (enum tt_cause). A code from another host may be no rank. */
+static void unreachable_text(const struct tt_job_page *job, const struct tt_rank_status *its,
+                             int rank, char *buffer, size_t n)
+{
+    char why[96] = "the connection to it is lost";
+    int code = tt_rank_code(its), cut_off = code - 1;
+    const char *whose = "";
+    bool silent = tt_rank_cause(its) == TT_CAUSE_SILENT, has = cut_off >= 0 && cut_off < job->size;
+    if (has && cut_off != rank) whose = job->rank[cut_off].host;
+    if (silent)
+        snprintf(why, sizeof why, "no answer for %d s", code);
+    else if (has)
+        snprintf(why, sizeof why, "%s has no network address", whose[0] ? whose : "its host");
+    char who[WHO];
+    name_rank(job, rank, who);
+    snprintf(buffer, n, "%s cannot be reached: %s", who, why);
+}
+
 static char *cause_text(const struct tt_job_page *job, const struct tt_rank_status *rank_status,
                         int rank, char *buffer, size_t n)
 {
@@ -408,13 +427,9 @@ static char *cause_text(const struct tt_job_page *job, const struct tt_rank_stat
         snprintf(buffer, n, "rank %d has %s set otherwise than another rank", rank,
                  tt_setting_must_match_name((enum tt_must_match)code));
         break;
-    case TT_CAUSE_LOST:
-        snprintf(buffer, n, "%s cannot be reached: the connection to it is lost", who);
-        break;
     case TT_CAUSE_GONE: snprintf(buffer, n, "%s is gone: its process ended", who); break;
-    case TT_CAUSE_SILENT:
-        snprintf(buffer, n, "%s cannot be reached: no answer for %d s", who, code);
-        break;
+    case TT_CAUSE_LOST:
+    case TT_CAUSE_SILENT: unreachable_text(job, rank_status, rank, buffer, n); break;
     case TT_CAUSE_LEFT:
         snprintf(buffer, n, "rank %d left the job while it was still needed", rank);
         break;

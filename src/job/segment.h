@@ -70,9 +70,11 @@ enum tt_cause {
     TT_CAUSE_STATUS,  /* an error of the library, after which it cannot go on */
     TT_CAUSE_LEFT,    /* it left although another rank still needed it */
     TT_CAUSE_SETTING, /* one of its must-match settings differs from that of another rank */
-    TT_CAUSE_LOST,    /* its node cannot be reached */
-    TT_CAUSE_GONE,    /* its process has ended, and it is not known how */
-    TT_CAUSE_SILENT   /* nothing came from its node in time */
+    /* its node cannot be reached: the link to it has broken (code 0), or the host of rank
+     * `code` - 1 has no network address */
+    TT_CAUSE_LOST,
+    TT_CAUSE_GONE,  /* its process has ended, and it is not known how */
+    TT_CAUSE_SILENT /* nothing came from its node in time */
 };
 
 /* The status of a rank. All other fields but `announced` are set before state becomes FAILED. The
@@ -104,7 +106,7 @@ static inline enum tt_cause tt_rank_cause(const struct tt_rank_status *status)
 }
 
 /* Returns a number that depends on the cause: the signal, the exit code, the tutti_status, the
- * tt_must_match, or the seconds in which nothing came. */
+ * tt_must_match, the seconds in which nothing came, or the code of TT_CAUSE_LOST. */
 static inline int tt_rank_code(const struct tt_rank_status *status)
 {
     return (int)(int32_t)(atomic_load(&status->failure) >> 32);

@@ -11,6 +11,8 @@
  *   watch WHOM  all others watch rank WHOM, which prints a line and then sleeps: the test kills it,
  *               or cuts its host off. Each of the others prints a line such as "rank 0: after
  *               8123 ms: rank 6 on h3 cannot be reached: ..."
+ *   again WHOM  as watch, but each of the others on other hosts breaks its connection to WHOM three
+ *               times, prints a line, and goes on watching
  *   left WHOM   all others watch rank WHOM, which leaves in order
  *   reach WHOM  rank WHOM kills itself, and the others on its host then try to read and write its
  *               memory. Each of these prints "rank 1: PEER: rank 0 on h1 is gone: ..."
@@ -20,11 +22,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "boot/boot.h"
 #include "boot/pmix.h"
 #include "boot/watch.h"
+#include "boot/watch-net.h"
 #include "fabric/wire.h"
 
 enum { ADDRESS = 700 };
@@ -141,7 +146,50 @@ static void ring(void)
     stay();
 }
 
-static void watch(int whom)
+/* Returns whether a descriptor is a TCP connection to another host. */
+static bool leads_away(int fd)
+{
+    uint8_t own[TT_RECORD_ADDRESSES][16], to[16] = {0};
+    struct sockaddr_in6 at = {0};
+    socklen_t bytes = sizeof at;
+    if (getpeername(fd, (struct sockaddr *)&at, &bytes) != 0) return false;
+    if (at.sin6_family != AF_INET && at.sin6_family != AF_INET6) return false;
+    if (at.sin6_family == AF_INET)
+        memcpy(to + 12, &((struct sockaddr_in *)&at)->sin_addr, 4);
+    else
+        memcpy(to, &at.sin6_addr, 16);
+    for (int i = tt_host_addresses(own) - 1; i >= 0; i--)
+        if (memcmp(own[i] + 12, to + 12, 4) == 0) return false;
+    return true;
+}
+
+/* Returns the connection by which this process watches a rank of another host; -1: it is not up. */
+static int connection(void)
+{
+    for (int fd = 3; fd < 256; fd++)
+        if (leads_away(fd)) return fd;
+    return -1;
+}
+
+/* Looks at the rank that is watched. If the connection to it was up before, then breaks it, as the
+ * kernel does if the other host does not answer. Does so three times, and then prints a line. */
+static void look_and_break(void)
+{
+    static int times;
+    int error;
+    socklen_t bytes = sizeof error;
+    const struct sockaddr none = {.sa_family = AF_UNSPEC};
+    int fd = times < 3 ? connection() : -1;
+    usleep(60000); /* tt_watch_look looks once in 50 ms */
+    tt_watch_look(&fabric);
+    if (fd < 0 || connect(fd, &none, sizeof none) != 0) return;
+    (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &error,
+                     &bytes); /* so that it does not say "reset" */
+    if (++times == 3) printf("rank %d: broke its connection three times\n", fabric.me);
+    fflush(stdout);
+}
+
+static void watch(int whom, bool breaks)
 {
     char text[160];
     int64_t begin = tt_clock_ns();
@@ -157,6 +205,7 @@ static void watch(int whom)
         tt_watch(&fabric, whom);
         tt_watch_look(&fabric);
         usleep(20000);
+        if (breaks && !tt_fabric_shares(&fabric, whom)) look_and_break();
     }
     printf("rank %d: after %lld ms: %s\n", fabric.me,
            (long long)((tt_clock_ns() - begin) / 1000000),
@@ -168,7 +217,7 @@ static void left(int whom)
     if (whom == fabric.me)
         usleep(1000000);
     else
-        watch(whom);
+        watch(whom, false);
 }
 
 /* Returns whether the process of rank `whom` has ended. A zombie counts as ended, because the
@@ -205,7 +254,8 @@ int main(int argc, char **argv)
     if (strcmp(what, "places") == 0) places();
     if (strcmp(what, "records") == 0) records();
     if (strcmp(what, "ring") == 0) ring();
-    if (strcmp(what, "watch") == 0) watch(whom);
+    if (strcmp(what, "watch") == 0) watch(whom, false);
+    if (strcmp(what, "again") == 0) watch(whom, true);
     if (strcmp(what, "left") == 0) left(whom);
     if (strcmp(what, "reach") == 0) reach(whom);
     fflush(stdout);

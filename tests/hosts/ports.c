@@ -94,10 +94,11 @@ static int take(uint16_t port, const uint8_t address[16], bool reuse)
 
 static enum tt_connect connecting(uint16_t port, const uint8_t (*address)[16], int n)
 {
-    int fds[TT_RECORD_ADDRESSES], count = tt_connect_begin(port, address, n, 5, fds);
+    struct tt_connecting c = {0};
     enum tt_connect state;
-    while ((state = tt_connect_look(fds, &count)) == TT_CONNECT_UNDER_WAY) usleep(1000);
-    while (count > 0) close(fds[--count]);
+    tt_connect_begin(&c, port, address, n, false, 5);
+    while ((state = tt_connect_look(&c)) == TT_CONNECT_UNDER_WAY) usleep(1000);
+    tt_connect_end(&c);
     return state;
 }
 
@@ -131,17 +132,18 @@ static void the_port_is_watched(void **state)
 {
     struct tt_watched_port port;
     uint8_t address[TT_RECORD_ADDRESSES][16];
-    int fds[TT_RECORD_ADDRESSES], n = tt_host_addresses(address);
+    int n = tt_host_addresses(address);
+    struct tt_connecting c = {0};
     (void)state;
     assert_int_equal(tt_watched_port_open(&port), TUTTI_OK);
-    int count = tt_connect_begin(port.port, address, n, 5, fds);
-    while (tt_connect_look(fds, &count) == TT_CONNECT_UNDER_WAY) usleep(1000);
-    assert_int_equal(count, 1);
-    assert_int_equal(tt_line_look(fds[0]), TT_LINE_UP);
+    tt_connect_begin(&c, port.port, address, n, false, 5);
+    while (tt_connect_look(&c) == TT_CONNECT_UNDER_WAY) usleep(1000);
+    assert_int_equal(c.n, 1);
+    assert_int_equal(tt_line_look(c.fds[0]), TT_LINE_UP);
     tt_watched_port_close(&port);
-    while (tt_line_look(fds[0]) == TT_LINE_UP) usleep(1000);
-    assert_int_equal(tt_line_look(fds[0]), TT_LINE_ENDED);
-    close(fds[0]);
+    while (tt_line_look(c.fds[0]) == TT_LINE_UP) usleep(1000);
+    assert_int_equal(tt_line_look(c.fds[0]), TT_LINE_ENDED);
+    tt_connect_end(&c);
 }
 
 int main(void)

@@ -41,3 +41,16 @@ assert last[8] == 3 and last[9] & 1, f"rank 3 never came to {c['bars'][last[0]]}
 PYTHON
 tutti draw traces.h*/rank-* -o run.svg
 for host in h1 h2 h3; do grep -q ">$host, pid " run.svg || fail "the picture does not say what was on $host"; done
+
+# A rank in a time namespace of its own, whose clock is ahead by 11 days, under the same kernel: the
+# picture does not take its clock for that of the other ranks.
+export TUTTI_PMIX=$TUTTI_BUILD/tests/libhosts-mini-pmix.so
+if [ -e "$TUTTI_PMIX" ] && unshare --time --fork --monotonic 1000000 true 2>/dev/null; then
+    mkdir job
+    # shellcheck disable=SC2016
+    TUTTI_TRACE=$work/ahead "$TUTTI_BUILD/tests/hosts-start" "$work/job" 100 h1:2,h2:1 sh -c \
+        'if [ "$PMIX_RANK" = 2 ]; then set -- unshare --time --fork --monotonic 1000000 "$@"; fi; exec "$@"' \
+        sh "$TUTTI_BUILD/tests/hosts-clients" pairs 1 >err || fail 'the job with two clocks'
+    tutti draw ahead -o ahead.json 2>err || fail 'there is no picture of two clocks'
+    grep -q '"clocks": "2 clocks' ahead.json || fail 'two clocks pass for one'
+fi
