@@ -295,10 +295,10 @@ wrong 'pipe.json: not a file' --trace pipe.json
 rm traced/rank-[12].json
 wrong 'traced/rank-0.json:1:1: .*a trace: an array of events' --trace traced
 wrong 'No such file' --trace nowhere
-wrong 'there is no such file or folder; as a problem it is' ./nowhere
-wrong 'there is no such file or folder; as a problem it is' runz
+wrong 'there is no file or folder of this name; as a problem it is' ./nowhere
+wrong 'there is no file or folder of this name; as a problem it is' runz
 echo 'not a trace' >letter
-wrong 'this is no trace, which is a folder, or a file that ends in .json or .part' ./letter
+wrong 'this file is no trace, which is a folder, or a file that ends in .json or .part' ./letter
 wrong 'the problem is missing'
 wrong 'only one problem' barrier/p4 barrier/p5
 wrong 'cannot be given with a trace' --trace traced -a ring

@@ -127,7 +127,13 @@ done
 expect 0 env PMI_SIZE=3 PMI_RANK=0 tutti run -n 2 "$rank" add
 [ ! -s err ] || fail 'ranks of tutti run warn'
 if command -v mpiexec.mpich >/dev/null; then
-    expect 0 mpiexec.mpich -n 3 "$rank" join-again
+    # MPICH's mpiexec may die by SIGPIPE if processes without MPI end soon, even those of `true`.
+    for try in {1..30}; do
+        status=0
+        mpiexec.mpich -n 3 "$rank" join-again >out 2>err || status=$?
+        [ "$status" -eq 141 ] || break
+    done
+    [ "$status" -eq 0 ] || fail "exit code $status of mpiexec at attempt $try"
     [ "$(lines err "$pmi")" -eq 1 ] || fail 'not warned of once by three processes'
 fi
 for setting in 'nope=ring:there is no collective .nope.; see' 'bcast=flat,bcast=direct:names bcast twice' \
