@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "bench-job.h"
+#include "boot/boot.h"
 #include "boot/pmix.h"
 #include "launch.h"
 #include "run/roll.h"
@@ -246,7 +247,10 @@ bool tt_bench_as_rank(int lead(struct tt_bench_job *job, void *arg), void *arg, 
 {
     tutti_client *client;
     *code = TT_EXIT_FAILED;
-    if (!tt_setting("TUTTI_JOB") && !tt_pmix_there()) return false;
+    if (!tt_setting("TUTTI_JOB") && !tt_pmix_there()) {
+        tt_boot_warn_of_many("starts ranks of its own");
+        return false;
+    }
     if (tutti_init(&client) != TUTTI_OK) return !failed();
     bool alone = tutti_size(tutti_world(client)) == 1;
     if (alone)

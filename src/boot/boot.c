@@ -292,6 +292,16 @@ static const struct old_launcher *first_of_many(void)
     return NULL;
 }
 
+void tt_boot_warn_of_many(const char *each)
+{
+    if (tt_setting("PMIX_RANK") || tt_setting("TUTTI_PMIX")) return;
+    const struct old_launcher *launcher = first_of_many();
+    if (launcher)
+        tt_warn("%s started %s processes without PMIx, so each %s: use %s, or TUTTI_PMIX=0 if you "
+                "want such jobs",
+                launcher->name, tt_setting(launcher->size), each, launcher->instead);
+}
+
 /* Warns if only a part of the variables that a launcher sets is set, or if a launcher started this
  * process without PMIx. In both cases the user probably wanted one job of many ranks, and not many
  * jobs of one rank. */
@@ -301,12 +311,7 @@ static void warn_alone(void)
                       : tt_setting("TUTTI_SIZE") ? "TUTTI_SIZE"
                                                  : NULL;
     if (set) tt_warn("%s is set but TUTTI_JOB is not: ignored, this is a job of one rank", set);
-    if (set || tt_setting("PMIX_RANK") || tt_setting("TUTTI_PMIX")) return;
-    const struct old_launcher *launcher = first_of_many();
-    if (launcher)
-        tt_warn("%s started %s processes without PMIx, so each is a job of one rank: use %s, or "
-                "TUTTI_PMIX=0 if you want such jobs",
-                launcher->name, tt_setting(launcher->size), launcher->instead);
+    if (!set) tt_boot_warn_of_many("is a job of one rank");
 }
 
 static tutti_status boot_alone(struct tt_seat *seat)

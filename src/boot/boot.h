@@ -20,6 +20,10 @@ tutti_status tt_boot_attach(struct tt_seat *seat, const struct tt_gather *gather
  * for this node get the error. Any thread. */
 void tt_boot_detach(struct tt_seat *seat, tutti_status status);
 
+/* Warns if a launcher has started this process without PMIx, as the first one of several, so that
+ * they do not form a job. `each` says what each process does instead: "is a job of one rank". */
+void tt_boot_warn_of_many(const char *each);
+
 /* Collective over the job: blocks until all ranks have called it. Sets those members of *f on which
  * the ranks agree, among them f->everywhere, f->fences, f->cores, f->policy (the wait policy),
  * f->one_kernel and the costs of reading. Errors: PEER if a rank failed before, MISMATCH if a

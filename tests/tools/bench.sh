@@ -150,6 +150,10 @@ TUTTI_RADIX=4 expect 0 tutti bench --threads --iterations 2 barrier/p3
 # In a job that a launcher has started, its ranks run the cases, whatever came before on the world,
 # and rank 0 alone prints. The problem gets the number of ranks of the job.
 in_job=(tutti run -n 4 tutti bench --iterations 5)
+# Processes that a launcher has started without PMIx form no job, and the first one warns.
+expect 0 env -u SLURM_PROCID PMI_SIZE=3 PMI_RANK=0 tutti bench --iterations 5 barrier/p2
+says err '^tutti: warning: mpiexec, .* started 3 processes without PMIx, so each starts ranks of its own: use '
+[ "$(lines err)" -eq 1 ] || fail 'more than one warning'
 # A launcher that has started only this process, such as the shell of an interactive session, does
 # not count.
 expect 0 tutti run -n 1 tutti bench --iterations 5 allreduce/f64/sum/8/p3
