@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # mpirun starts `tutti bench` and `tutti tune` as the ranks of a job on two hosts: these ranks are
