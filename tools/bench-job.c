@@ -182,7 +182,7 @@ int tt_bench_rank_main(int argc, char **argv)
 
 /* ---- The job of a launcher ---- */
 
-/* What rank 0 sends to the other ranks: a case to run, or that there are no more cases. */
+/* An order of rank 0 to the other ranks: they run a case, or end because no case is left. */
 struct bench_order {
     bool ends;
     int32_t code;              /* if it ends: the exit code of all ranks */

@@ -57,15 +57,15 @@ static int64_t predicted_ps(const tutti_client *client, const struct tt_tally_ro
 {
     struct tt_map map = client->world->run.map;
     struct tt_call call;
-    struct tt_shares shares;
+    struct tt_equal_counts equal;
     struct tt_prediction prediction;
     if (!map.machine || row->ranks < 2 || row->ranks > TT_PREDICT_RANKS) return -1;
     if (!call_of(row, &call) || tt_coll_pairs(call.coll)) return -1;
     if (row->ranks != map.p && !tt_map_one_node(&map)) return -1;
     map.p = row->ranks;
-    /* The row counts the elements of all ranks, and tt_share gets those of one. */
+    /* The row counts the elements of all ranks, and tt_give_equal_counts gets those of one. */
     if (call.coll == TT_COLL_allgatherv) call.n /= map.p;
-    tt_share(&call, &shares, map.p);
+    tt_give_equal_counts(&call, &equal, map.p);
     const struct tt_algorithm *a = tt_algorithm_find(call.coll, row->algorithm);
     if (!a || a->refuse(&call, &map)) return -1;
     return tt_predict(a, &call, &map, &prediction) == TUTTI_OK ? prediction.time_ps : -1;

@@ -165,9 +165,9 @@ static void rank_all(const struct tt_call *call, const struct tt_map *map, const
 static const struct tt_algorithm *tabled_for(const struct tt_call *stand_in,
                                              const struct tt_map *map)
 {
-    struct tt_shares shares;
+    struct tt_equal_counts equal;
     struct tt_call standing = *stand_in;
-    tt_share(&standing, &shares, map->p);
+    tt_give_equal_counts(&standing, &equal, map->p);
     bool known = !tt_call_counts(&standing) || standing.out_counts;
     return known ? tt_table_choose(&standing, map) : NULL;
 }
@@ -179,10 +179,10 @@ static bool rank_next(uint8_t best[TT_RANKED], int n, const struct tt_call *stan
                       const struct tt_map *map)
 {
     struct ranked r = {.n = 0};
-    struct tt_shares shares;
+    struct tt_equal_counts equal;
     struct tt_call standing = *stand_in;
     uint64_t before = tt_memory_lacks();
-    tt_share(&standing, &shares, map->p);
+    tt_give_equal_counts(&standing, &equal, map->p);
     if (!tt_call_counts(&standing) || standing.out_counts)
         rank_all(&standing, map, best, n, 1, tabled_for(stand_in, map), &r);
     if (tt_memory_lacks() != before) return false;

@@ -671,18 +671,18 @@ static tutti_status predict(const struct tt_algorithm *algorithm, const struct t
     return s.status;
 }
 
-void tt_share(struct tt_call *call, struct tt_shares *shares, int p)
+void tt_give_equal_counts(struct tt_call *call, struct tt_equal_counts *equal, int p)
 {
     int64_t n = call->n, at = 0;
     if (!tt_call_counts(call) || p > TT_PREDICT_RANKS) return;
     bool whole = call->coll == TT_COLL_reduce_scatter; /* n is the sum of the counts */
     for (int r = 0; r < p; r++) {
-        shares->displ[r] = at;
-        at += shares->count[r] = whole ? n / p + (r < n % p) : n;
+        equal->displ[r] = at;
+        at += equal->count[r] = whole ? n / p + (r < n % p) : n;
     }
-    call->out_counts = shares->count;
+    call->out_counts = equal->count;
     if (whole) return;
-    call->out_displs = shares->displ;
+    call->out_displs = equal->displ;
     call->n = 0;
 }
 

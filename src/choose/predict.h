@@ -48,13 +48,13 @@ tutti_status tt_predict_calls(const struct tt_algorithm *algorithm, const struct
 const char *tt_spent_text(enum tt_spent spent);
 
 /* Equal counts for all ranks, and the displacements that belong to them. */
-struct tt_shares {
+struct tt_equal_counts {
     int64_t count[TT_PREDICT_RANKS], displ[TT_PREDICT_RANKS];
 };
 /* If the collective has a count for each rank, and there are at most TT_PREDICT_RANKS ranks, gives
- * the call equal counts, which lie in *shares. (In a reduce_scatter they may differ by one.)
+ * the call equal counts, which lie in *equal. (In a reduce_scatter they may differ by one.)
  * call->n: the elements of a rank, or in a reduce_scatter those of all ranks. */
-void tt_share(struct tt_call *call, struct tt_shares *shares, int p);
+void tt_give_equal_counts(struct tt_call *call, struct tt_equal_counts *equal, int p);
 
 /* Returns the map with which the plan of an algorithm is made: the map of the team, but with short
  * windows (run/team.h) if they suffice, and sets *is_short to whether they do. The result depends
