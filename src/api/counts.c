@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "api/api.h"
+#include "run/compare.h"
 #include "type/layout.h"
 
 /* Runs a collective of n 64-bit words among the ranks, which counts as no call of the user. */
@@ -113,7 +114,7 @@ static tutti_status compare(tutti_team *team, const struct tt_call *call, int fr
                   tt_signature_argument(&called, true, to, out, sizeof out), taker, other,
                   tt_signature_argument(&called, false, from, in, sizeof in),
                   strcmp(one, other) == 0 ? ", but divided or ordered in another way" : "",
-                  tt_step_which_team(&team->run, which, sizeof which));
+                  tt_compare_which_team(&team->run, which, sizeof which));
     return give_up(team);
 }
 

@@ -26,6 +26,17 @@
  * with a release store after it wrote or read the bytes that the new value covers. The opposite
  * side loads the value with acquire. The sender writes only to [head, tail + bytes); the receiver
  * reads only [tail, head).
+ *
+ * A team has many channels, and most of them carry short messages only. So the first ring of a
+ * channel is just large enough for a few messages like the first one, and the sender continues in a
+ * larger ring when a longer message comes. It does so only while the ring is empty: it makes the
+ * new ring, with `head` and `tail` at its position, and stores the ring's offset in `next` of the
+ * old one, with release. A receiver that finds no byte in its ring looks at `next`.
+ *
+ * Why no byte is lost: the sender moves to the next ring only after it has loaded a `tail` that is
+ * equal to its `head`. Then the receiver has taken all bytes of the old ring, and has stored its
+ * position. The sender never writes to the old ring again, so a receiver that finds `next` set has
+ * nothing left to read there, and both go on at the same position.
  */
 #ifndef TT_CHANNEL_H
 #define TT_CHANNEL_H
@@ -53,6 +64,8 @@ struct tt_message {
 
 struct tt_byte_ring {
     _Alignas(TT_LINE) _Atomic uint64_t head;
+    _Atomic uint64_t next; /* offset of the ring in which the channel continues; 0: none */
+    int64_t bytes;         /* the size of `data`, a power of two */
     _Alignas(TT_LINE) _Atomic uint64_t tail;
     _Alignas(TT_LINE) char data[];
 };
@@ -63,13 +76,14 @@ struct tt_byte_ring {
  * complete. */
 struct tt_end {
     struct tt_byte_ring *ring; /* NULL: not made yet (sender) or not found yet (receiver) */
-    /* the word that holds the ring's offset in the segment, or 0 while the ring is not made */
+    /* the word that holds the first ring's offset in the segment, or 0 while it is not made */
     _Atomic uint64_t *place;
     uint64_t position;
     int peer; /* rank in the job */
     bool sending;
-    bool remote; /* the peer is on another node: there is no ring, and the end is never advanced */
-    bool listed; /* the end is in a list of ends that have messages */
+    bool remote;  /* the peer is on another node: there is no ring, and the end is never advanced */
+    bool listed;  /* the end is in a list of ends that have messages */
+    uint8_t lane; /* the lane of the plan to which the channel belongs; unused if `remote` */
     /* receiver: the word in which the peer publishes the call that it runs; NULL: no check */
     const _Atomic uint64_t *shape;
     uint64_t mark; /* receiver: the value that `shape` must have */
@@ -77,8 +91,6 @@ struct tt_end {
     struct tt_message *unsent; /* sender: the first message that is not wholly in the ring */
     struct tt_end *next;
 };
-
-/* ---- step.c ---- */
 
 bool tt_end_valid(const struct tt_end *end);
 

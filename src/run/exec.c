@@ -10,6 +10,7 @@
 
 #include "fabric/waiting.h"
 #include "plan/words.h"
+#include "run/compare.h"
 #include "run/exec.h"
 
 /* ---- Tracing ---- */
@@ -584,7 +585,7 @@ static tutti_status compare_pair(const struct tt_exec *exec, int r)
         atomic_load_explicit(&tt_team_line(t, r, exec->slot)->shape, memory_order_acquire);
     if (mark >> 32 != exec->base >> 32) return TUTTI_OK; /* the member has not begun */
     if (mark == exec->mark && tt_team_words_agree(t, exec->slot, r)) return TUTTI_OK;
-    return tt_step_compare(t, exec->number, r);
+    return tt_compare_call(t, exec->number, r);
 }
 
 /* Whether this rank only gives pieces: the root of a scatterv, or a rank other than the root in a

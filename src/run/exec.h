@@ -220,29 +220,6 @@ bool tt_exec_steps(struct tt_exec *exec, uint32_t lane, int steps);
 
 /* ---- Between exec.c and step.c ---- */
 
-/* Returns MISMATCH with a text that names the first call, in execution `number` or before, in which
- * this rank and member `rank` differ. */
-tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t number, int rank);
-/* Whether this rank still knows the first call, in execution `number` or before, in which the two
- * ranks differ, so that the text of tt_step_mismatch can name it. */
-bool tt_step_knows(const struct tt_team *t, uint64_t number, int rank);
-/* Writes " (on the team of ...)" into a buffer of n bytes if the rank of some member in the team
- * differs from its rank in the job; else writes an empty text. Error messages name members by their
- * ranks in the job. Returns the buffer. */
-enum { TT_WHICH_TEXT = 128 };
-char *tt_step_which_team(const struct tt_team *t, char *text, size_t n);
-/* Returns MISMATCH for an alltoallv, gatherv or scatterv, execution `number`, in which member
- * `from` sends `sent` bytes to member `to`, which expects `expected` bytes. */
-tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, int to,
-                            int64_t sent, int64_t expected);
-/* Compares the counts that this rank and member `rank` have for each other in a call of pairs that
- * is under way or has ended. Returns MISMATCH if they differ; OK if they match or are not known
- * yet. */
-tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int rank);
-/* Returns MISMATCH if this rank and member `rank` have begun execution `number` as different calls,
- * or with different counts for each other; else OK. */
-tutti_status tt_step_compare(const struct tt_team *t, uint64_t number, int rank);
-
 /* How the steps send, recv, put and get reach their peer: through the memory that a node shares (in
  * step.c), or by messages to another node (tt_reach_remote in remote.c). Preconditions: the step is
  * of the kind that the function is for, its peer can be reached by these functions, and the

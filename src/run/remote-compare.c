@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+#include "run/compare.h"
 #include "run/remote-inside.h"
 
 /* How long this rank waits for the member that compares the earlier calls, in nanoseconds. This is
@@ -80,14 +81,14 @@ void tt_remote_take_earlier(struct tt_team *t, const struct tt_mirror *m,
                             const struct tt_remote_packet *packet)
 {
     if (packet->head.value && t->broken == TUTTI_OK)
-        tt_team_break(t, tt_step_mismatch(t, packet->head.number, m->rank));
+        tt_team_break(t, tt_compare_mismatch(t, packet->head.number, m->rank));
 }
 
 void tt_remote_disagrees(struct tt_team *t, struct tt_mirror *m, uint64_t number)
 {
     int slot = tt_team_slot(t, number);
     struct tt_exec *exec = t->running[slot];
-    if (!tt_step_knows(t, number, m->rank) && m->done != TT_REMOTE_LEFT) {
+    if (!tt_compare_knows(t, number, m->rank) && m->done != TT_REMOTE_LEFT) {
         /* Clears the member's fingerprint, so that no other function finds the difference on this
          * rank before the member has compared the calls. */
         atomic_store_explicit(&tt_team_line(t, m->rank, slot)->shape, 0, memory_order_relaxed);
@@ -95,7 +96,7 @@ void tt_remote_disagrees(struct tt_team *t, struct tt_mirror *m, uint64_t number
         return;
     }
     if (exec && exec->number == number) tt_remote_send_signature(exec, m);
-    tt_team_break(t, tt_step_mismatch(t, number, m->rank));
+    tt_team_break(t, tt_compare_mismatch(t, number, m->rank));
 }
 
 bool tt_remote_doubts(const struct tt_team *t)
@@ -109,7 +110,7 @@ void tt_remote_end_doubt(struct tt_team *t)
     if (!remote->doubt_ns || t->broken != TUTTI_OK ||
         (tt_clock_ns() < remote->doubt_ns && !tt_remote_has_left(t, remote->doubted)))
         return;
-    tt_team_break(t, tt_step_mismatch(t, remote->doubtful, remote->doubted));
+    tt_team_break(t, tt_compare_mismatch(t, remote->doubtful, remote->doubted));
 }
 
 /* ---- The last comparison ---- */
@@ -243,7 +244,7 @@ static tutti_status compare_ended(const struct tt_team *t, const struct tt_mirro
         const struct tt_exec *exec = t->running[tt_team_slot(t, k)];
         bool runs = exec && exec->number == k && exec->pairs;
         int64_t expected = runs && k < m->done && m->done != TT_REMOTE_LEFT ? missing(exec, m) : 0;
-        if (expected > 0) return tt_step_uneven(t, k, m->rank, t->me, 0, expected);
+        if (expected > 0) return tt_compare_uneven(t, k, m->rank, t->me, 0, expected);
     }
     return TUTTI_OK;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "boot/watch.h"
+#include "run/compare.h"
 #include "run/remote.h"
 
 static tutti_status remote_sent(struct tt_team *t, int rank, tutti_status status);
@@ -207,7 +208,7 @@ void tt_remote_signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arriv
     a->opening = NULL;
     if (head->lane != TT_NO_LANE) raise_there(t, m, head);
     if (!tt_remote_is_last(t, head->number) || t->broken != TUTTI_OK) return;
-    tutti_status status = tt_step_pair(t, head->number, m->rank);
+    tutti_status status = tt_compare_pair(t, head->number, m->rank);
     if (status != TUTTI_OK) tt_team_break(t, status);
 }
 

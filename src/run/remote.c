@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "run/compare.h"
 #include "run/remote-inside.h"
 
 static struct tt_message *match(const struct tt_team *t, const struct tt_mirror *m,
@@ -75,7 +76,7 @@ static bool note(struct tt_team *t, struct tt_mirror *m, const struct tt_remote_
  * differ, breaks the team and returns false before any data of the message are stored. */
 static bool suits(struct tt_team *t, const struct tt_mirror *m, uint64_t number)
 {
-    tutti_status status = tt_step_pair(t, number, m->rank);
+    tutti_status status = tt_compare_pair(t, number, m->rank);
     if (tt_unlikely(status != TUTTI_OK)) tt_team_break(t, status);
     return status == TUTTI_OK;
 }
@@ -605,9 +606,9 @@ static void uneven(struct tt_team *t, const struct tt_mirror *m, const struct tt
 {
     const struct tt_exec *exec = t->running[a->packet.head.number & (t->slots - 1)];
     if (t->broken != TUTTI_OK) return;
-    tutti_status status = tt_step_compare(t, exec->number, m->rank);
+    tutti_status status = tt_compare_call(t, exec->number, m->rank);
     if (status == TUTTI_OK)
-        status = tt_step_uneven(t, exec->number, m->rank, t->me, a->bytes, expected);
+        status = tt_compare_uneven(t, exec->number, m->rank, t->me, a->bytes, expected);
     tt_team_break(t, status);
 }
 
@@ -617,7 +618,7 @@ static void unexpected(struct tt_team *t, const struct tt_mirror *m, const struc
 {
     uint64_t number = a->packet.head.number;
     if (t->broken != TUTTI_OK || a->bytes == 0 || !tt_remote_is_last(t, number)) return;
-    tt_team_break(t, tt_step_uneven(t, number, m->rank, t->me, a->bytes, 0));
+    tt_team_break(t, tt_compare_uneven(t, number, m->rank, t->me, a->bytes, 0));
 }
 
 static void leftover(struct tt_exec *exec)

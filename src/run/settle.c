@@ -11,7 +11,7 @@
  * than this rank; that member, not this rank, gets an error, which says that this rank left.
  * Execution N - 1 + W may replace the counts and contents that a member stores once for each
  * window. But then one of the two ranks has compared them in execution N - 1, which both ranks have
- * ended, and the functions of this file do not compare them (are_replaced in step.c).
+ * ended, and the functions of this file do not compare them (are_replaced in compare.c).
  *
  * Why all members get the error. Let the calls of two members differ. If both members settle
  * (tt_team_settle), each waits until the other has begun as many calls, so both compare the same
@@ -54,6 +54,7 @@
 #include "run/settle.h"
 
 #include "fabric/waiting.h"
+#include "run/compare.h"
 #include "run/exec.h"
 #include "run/remote.h"
 
@@ -122,7 +123,7 @@ static tutti_status compare_pairs(struct tt_team *t, int r)
     tutti_status status = TUTTI_OK;
     tt_assert(!t->queue);
     for (uint64_t k = first_to_compare(t, r); k < t->next && status == TUTTI_OK; k++) {
-        status = tt_step_pair(t, k, r);
+        status = tt_compare_pair(t, k, r);
         /* If both ranks have ended the execution meanwhile, one of them has compared the counts,
          * and the slot of the member may hold a later call already. */
         if (status != TUTTI_OK && k < first_to_compare(t, r)) status = TUTTI_OK;
@@ -144,7 +145,7 @@ static tutti_status compare_local(struct tt_team *t, int r)
         atomic_load_explicit(&tt_team_line(t, t->me, slot)->shape, memory_order_relaxed);
     uint64_t mark = atomic_load_explicit(&tt_team_line(t, r, slot)->shape, memory_order_acquire);
     if (mark >> 32 == mine >> 32)
-        return mark == mine ? compare_pairs(t, r) : tt_step_mismatch(t, last, r);
+        return mark == mine ? compare_pairs(t, r) : tt_compare_mismatch(t, last, r);
     if (mark >> 32 > mine >> 32) return TUTTI_OK;
     return state == TT_RANK_LEFT ? left_early(t, r) : TUTTI_AGAIN;
 }
@@ -273,7 +274,7 @@ static tutti_status compare_begun(const struct tt_team *t)
     tutti_status status = TUTTI_OK;
     for (int r = 0; r < t->map.p; r++)
         for (uint64_t k = first_to_compare(t, r); k < t->next && status == TUTTI_OK; k++)
-            status = tt_step_compare(t, k, r);
+            status = tt_compare_call(t, k, r);
     return status;
 }
 
@@ -291,7 +292,7 @@ static bool lost_leaver(const struct tt_team *t)
  * member that left without making a call that this rank has made. If this rank finds the mismatch
  * only now, it breaks the team, which marks this rank as failed. A rank with this mark does not
  * count as having left when it leaves, so the members still read its counts (keeps_counts in
- * step.c). */
+ * compare.c). */
 static tutti_status return_broken(struct tt_team *t)
 {
     if (t->reported) return TUTTI_OK;

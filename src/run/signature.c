@@ -148,7 +148,7 @@ static void add_counts(struct signature_text *to, const struct tt_call_signature
 }
 
 /* Writes the arguments of a call. It leaves out the counts of calls in which a rank knows only its
- * own counts: two ranks compare these counts, and tt_step_uneven names them. */
+ * own counts: two ranks compare these counts, and tt_compare_uneven names them. */
 static void add_arguments(struct signature_text *to, const struct tt_call_signature *w)
 {
     enum tt_coll coll = (enum tt_coll)w->coll;

@@ -9,17 +9,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "run/compare.h"
 #include "run/roll.h"
 #include "type/layout.h"
 
 /* ---- Channels ---- */
 
 /* A channel (channel.h) has two ends: the sender's and the receiver's. Each end has a queue of
- * messages, and both use one byte ring. Positions count bytes from the beginning of the channel and
- * never wrap. Every message begins at a multiple of 8 bytes, so an address in the ring is never
- * split where the memory of the ring ends. */
-
-#define RING_BYTES (32 << 10)
+ * messages, and both use one byte ring at a time. Positions count bytes from the beginning of the
+ * channel and never wrap. Every message begins at a multiple of 8 bytes, so an address in the ring
+ * is never split where the memory of the ring ends.
+ *
+ * A ring has room for AHEAD messages like the one for which it is made, but at least LEAST_BYTES
+ * and at most MOST_BYTES. */
+enum { AHEAD = 4, LEAST_BYTES = 256, MOST_BYTES = 32 << 10 };
 #define WORD 8
 
 void tt_end_post(struct tt_end *end, struct tt_message *m, void *memory, int64_t len,
@@ -51,21 +54,49 @@ static void complete_first(struct tt_end *end)
     tt_end_take(end)->complete = true;
 }
 
-static tutti_status make_ring(struct tt_fabric *f, struct tt_end *end)
+/* Returns how many bytes of data the ring has that is made for a message. */
+static int64_t bytes_for(const struct tt_message *m)
 {
-    int64_t offset;
-    TT_TRY(tt_arena_take(&f->arena, (int64_t)sizeof(struct tt_byte_ring) + RING_BYTES, &offset));
-    end->ring = tt_fabric_at(f, offset);
-    memset(end->ring, 0, sizeof *end->ring);
-    atomic_store_explicit(end->place, (uint64_t)offset, memory_order_release);
+    int64_t bytes = LEAST_BYTES;
+    while (!m->rendezvous && bytes < MOST_BYTES && bytes < AHEAD * m->left) bytes *= 2;
+    return bytes;
+}
+
+/* Makes a ring for the first unsent message of this end. Its offset is stored in *place. */
+static tutti_status make_ring(struct tt_team *t, struct tt_end *end, _Atomic uint64_t *place)
+{
+    int64_t offset, bytes = bytes_for(end->unsent);
+    TT_TRY(tt_team_take(t, (int64_t)sizeof(struct tt_byte_ring) + bytes, &offset));
+    struct tt_byte_ring *ring = tt_fabric_at(t->fabric, offset);
+    *ring = (struct tt_byte_ring){.head = end->position, .tail = end->position, .bytes = bytes};
+    atomic_store_explicit(place, (uint64_t)offset, memory_order_release);
+    end->ring = ring;
     return TUTTI_OK;
 }
 
-static bool find_ring(struct tt_fabric *f, struct tt_end *end)
+/* Whether the first unsent message of this end wants a larger ring and may have one, because the
+ * ring is empty. */
+static inline bool may_grow(const struct tt_end *end, uint64_t tail)
 {
-    uint64_t offset = atomic_load_explicit(end->place, memory_order_acquire);
+    const struct tt_message *m = end->unsent;
+    if (tt_likely(!m || m->rendezvous || AHEAD * m->left <= end->ring->bytes)) return false;
+    return end->ring->bytes < MOST_BYTES && tail == end->position;
+}
+
+/* Continues in the ring whose offset is in *place. Returns false if there is none yet. */
+static bool find_ring(struct tt_fabric *f, struct tt_end *end, const _Atomic uint64_t *place)
+{
+    uint64_t offset = atomic_load_explicit(place, memory_order_acquire);
     if (offset) end->ring = tt_fabric_at(f, (int64_t)offset);
     return offset != 0;
+}
+
+/* Returns the receiver's `head`, of the next ring if this one is empty and there is a next one. */
+static uint64_t head_of(struct tt_fabric *f, struct tt_end *end)
+{
+    uint64_t head = atomic_load_explicit(&end->ring->head, memory_order_acquire);
+    if (head != end->position || !find_ring(f, end, &end->ring->next)) return head;
+    return atomic_load_explicit(&end->ring->head, memory_order_acquire);
 }
 
 /* Copies n bytes between memory and the ring at `position`, and continues at the beginning of the
@@ -73,7 +104,7 @@ static bool find_ring(struct tt_fabric *f, struct tt_end *end)
 static void copy_ring(struct tt_byte_ring *ring, uint64_t position, char *memory, int64_t n,
                       bool in)
 {
-    int64_t at = (int64_t)(position % RING_BYTES), first = tt_min(n, RING_BYTES - at);
+    int64_t at = (int64_t)position & (ring->bytes - 1), first = tt_min(n, ring->bytes - at);
     if (in) {
         tt_memcpy(ring->data + at, memory, (size_t)first);
         tt_memcpy(ring->data, memory + first, (size_t)(n - first));
@@ -138,12 +169,15 @@ static bool put(struct tt_fabric *f, struct tt_end *end, struct tt_message *m, i
     return true;
 }
 
-static tutti_status advance_send(struct tt_fabric *f, struct tt_end *end)
+static tutti_status advance_send(struct tt_team *t, struct tt_end *end)
 {
-    if (!end->ring) TT_TRY(make_ring(f, end));
+    struct tt_fabric *f = t->fabric;
+    if (tt_unlikely(!end->ring)) TT_TRY(make_ring(t, end, end->place));
     uint64_t before = end->position;
     uint64_t tail = atomic_load_explicit(&end->ring->tail, memory_order_acquire);
-    while (end->unsent && put(f, end, end->unsent, RING_BYTES - (int64_t)(end->position - tail)))
+    if (tt_unlikely(may_grow(end, tail))) TT_TRY(make_ring(t, end, &end->ring->next));
+    int64_t bytes = end->ring->bytes;
+    while (end->unsent && put(f, end, end->unsent, bytes - (int64_t)(end->position - tail)))
         end->unsent = end->unsent->next;
     if (end->position != before) TT_TRY(publish(f, end, &end->ring->head));
     while (end->first != end->unsent && tail >= end->first->end) complete_first(end);
@@ -201,11 +235,11 @@ static tutti_status take_address(struct tt_fabric *f, struct tt_end *end, struct
 
 static tutti_status advance_recv(struct tt_fabric *f, struct tt_end *end)
 {
-    if (!end->ring && !find_ring(f, end)) return TUTTI_OK;
+    if (!end->ring && !find_ring(f, end, end->place)) return TUTTI_OK;
     uint64_t before = end->position;
     struct tt_message *m;
     while ((m = end->first) != NULL) {
-        uint64_t head = atomic_load_explicit(&end->ring->head, memory_order_acquire);
+        uint64_t head = head_of(f, end);
         if (!m->headed) {
             if (head == end->position) break;
             TT_TRY(take_length(end, m));
@@ -233,39 +267,56 @@ bool tt_end_valid(const struct tt_end *end)
     return valid;
 }
 
-/* Advances one end of a byte ring: moves all bytes that can be moved without waiting. Errors: those
- * of the fabric's read; MEMORY and LIMIT when a ring is made; MISMATCH if the other side runs
- * another call, before any byte of the message is moved. */
-static tutti_status advance_ring(struct tt_fabric *f, struct tt_end *end)
+/* Moves all bytes between the messages of an end and its byte ring that can be moved without
+ * waiting. Errors: those of the fabric's read; MEMORY and LIMIT when a ring is made; MISMATCH if
+ * the other side runs another call, before any byte of the message is moved. */
+static tutti_status advance_ring(struct tt_team *t, struct tt_end *end)
 {
-    tutti_status status = end->sending ? advance_send(f, end) : advance_recv(f, end);
+    tutti_status status = end->sending ? advance_send(t, end) : advance_recv(t->fabric, end);
     tt_assert(status != TUTTI_OK || tt_end_valid(end));
     return status;
 }
 
 /* ---- Messages ---- */
 
+/* Returns the member whose rank in the job is given. */
+static int member_of(const struct tt_team *t, int job_rank)
+{
+    int r = 0;
+    while (t->job_rank[r] != job_rank) r++;
+    return r;
+}
+
 /* Finds the word in which the sender publishes the offset of the byte ring. Returns false if the
  * word does not exist yet, because the sender has not made the extension of its block. */
 static bool find_place(const struct tt_exec *exec, struct tt_end *end)
 {
     const struct tt_team *t = exec->team;
-    int64_t n = (int64_t)t->windows * TT_LANES * t->map.p, i = (end - t->ends) % n;
-    int peer = (int)(i % t->map.p);
-    uint32_t lane = (uint32_t)(i / t->map.p % TT_LANES);
-    end->place = end->sending ? tt_team_ring(t, t->me, exec->slot, lane, peer)
-                              : tt_team_ring(t, peer, exec->slot, lane, t->me);
+    int peer = member_of(t, end->peer);
+    end->place = end->sending ? tt_team_ring(t, t->me, exec->slot, end->lane, peer)
+                              : tt_team_ring(t, peer, exec->slot, end->lane, t->me);
     return end->place != NULL;
+}
+
+/* Returns the ends of a lane's channels in the window of the execution: those for receiving by
+ * member, and then those for sending. NULL: no memory. */
+static struct tt_end *ends_of(struct tt_exec *exec, uint32_t lane)
+{
+    struct tt_team *t = exec->team;
+    if (!t->ends && !(t->ends = tt_calloc(t->windows * TT_LANES, sizeof *t->ends))) return NULL;
+    struct tt_end **ends = &t->ends[tt_team_window_of(t, exec->slot) * TT_LANES + lane];
+    if (!*ends) *ends = tt_calloc(2 * (size_t)t->map.p, sizeof **ends);
+    return *ends;
 }
 
 static struct tt_end *end_of(struct tt_exec *exec, uint32_t lane, int peer, bool sending)
 {
     struct tt_team *t = exec->team;
-    int64_t n = (int64_t)t->windows * TT_LANES * t->map.p;
-    if (!t->ends && !(t->ends = tt_calloc((size_t)(2 * n), sizeof *t->ends))) return NULL;
-    int64_t window = tt_team_window_of(t, exec->slot);
-    struct tt_end *end = &t->ends[sending * n + (window * TT_LANES + lane) * t->map.p + peer];
+    struct tt_end *ends = ends_of(exec, lane);
+    if (!ends) return NULL;
+    struct tt_end *end = &ends[sending * t->map.p + peer];
     end->sending = sending;
+    end->lane = (uint8_t)lane;
     end->peer = t->job_rank[peer];
     return end;
 }
@@ -280,11 +331,9 @@ static struct tt_message *message(struct tt_exec *exec, uint32_t lane, const str
 static tutti_status advance_end(struct tt_exec *exec, struct tt_end *end)
 {
     if (tt_unlikely(!end->place) && !find_place(exec, end)) return TUTTI_OK;
-    tutti_status status = advance_ring(exec->team->fabric, end);
+    tutti_status status = advance_ring(exec->team, end);
     if (tt_unlikely(status == TUTTI_ERR_MISMATCH))
-        for (int r = 0; r < exec->team->map.p; r++)
-            if (exec->team->job_rank[r] == end->peer)
-                TT_TRY(tt_step_compare(exec->team, exec->number, r));
+        TT_TRY(tt_compare_call(exec->team, exec->number, member_of(exec->team, end->peer)));
     if (tt_unlikely(status == TUTTI_ERR_ARG && end->first))
         return tt_access_blame(exec, end->peer, end->first->at, end->first->left, !end->sending,
                                status);
@@ -334,14 +383,6 @@ static int find_windows(struct tt_exec *exec, const struct tt_plain *s)
     return -1;
 }
 
-/* Returns k / W + 1 for the execution k that member r has begun last in the slot, where W is the
- * number of windows (tt_team_base). This number rises with each execution in the slot. */
-static uint64_t begun_last(const struct tt_team *t, int slot, int r)
-{
-    const struct tt_signal_line *line = tt_team_line(t, r, slot);
-    return atomic_load_explicit(&line->shape, memory_order_acquire) >> 32;
-}
-
 /* Starts a put or get within this node. If it completes at once, it is marked as complete, so the
  * wait step for it does nothing. */
 static tutti_status start_access(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s,
@@ -350,7 +391,7 @@ static tutti_status start_access(struct tt_exec *exec, uint32_t lane, const stru
     /* A put may come before its target has begun the call, and so before the target has made and
      * backed its window. Then the put waits. */
     bool waits = s->kind == TT_PUT && s->range[0].buf == TT_WIN &&
-                 begun_last(exec->team, exec->slot, s->peer) < exec->base >> 32;
+                 tt_team_begun_last(exec->team, s->peer, exec->slot) < exec->base >> 32;
     if (tt_unlikely(waits)) return TUTTI_AGAIN;
     if (tt_unlikely(exec->finds_windows) && find_windows(exec, s) >= 0) return TUTTI_AGAIN;
     m->complete = true;
@@ -410,244 +451,6 @@ static tutti_status signal_peers(struct tt_exec *exec, uint32_t lane, const stru
     return remote ? tt_remote_signal(exec, lane, s) : TUTTI_OK;
 }
 
-/* Returns the member's k-th call as long as its slot holds it; else NULL. */
-static const struct tt_call_signature *signature_of(const struct tt_team *t, int rank, uint64_t k)
-{
-    int slot = tt_team_slot(t, k);
-    const struct tt_signal_line *line = tt_team_line(t, rank, slot);
-    uint64_t mark = atomic_load_explicit(&line->shape, memory_order_acquire);
-    return mark >> 32 == tt_team_base(t, k) >> 32 ? tt_team_signature(t, rank, slot) : NULL;
-}
-
-static bool differs(const struct tt_team *t, int peer, uint64_t k)
-{
-    const struct tt_call_signature *theirs = signature_of(t, peer, k),
-                                   *mine = signature_of(t, t->me, k);
-    return theirs && mine && theirs->print != mine->print;
-}
-
-char *tt_step_which_team(const struct tt_team *t, char *text, size_t n)
-{
-    int other = 0;
-    char names[64];
-    bool *picked = tt_calloc((size_t)t->fabric->size, sizeof *picked);
-    for (int r = 0; r < t->map.p && picked; r++) {
-        picked[t->job_rank[r]] = true;
-        other += t->job_rank[r] != r;
-    }
-    text[0] = '\0';
-    if (other > 0)
-        snprintf(text, n, " (on the team of %s; a root is a rank of the team)",
-                 tt_roll_names(picked, t->fabric->size, names, sizeof names));
-    tt_free(picked);
-    return text;
-}
-
-/* Returns the number of the first call, up to execution `now`, in which the calls of the member and
- * of this rank are known to differ, or `now` if no such call is known. */
-static uint64_t first_difference(const struct tt_team *t, uint64_t now, int peer)
-{
-    uint64_t k = now >= t->slots ? now - t->slots + 1 : 0;
-    while (k < now && !differs(t, peer, k)) k++;
-    return k;
-}
-
-bool tt_step_knows(const struct tt_team *t, uint64_t number, int rank)
-{
-    return differs(t, rank, first_difference(t, number, rank));
-}
-
-/* Returns MISMATCH with a text that does not name the calls that differ, because they are older
- * than the calls of the member that this rank still knows. */
-static tutti_status differed_earlier(const struct tt_team *t, uint64_t now, int peer)
-{
-    char mine[TT_SIGNATURE_TEXT], team[TT_WHICH_TEXT];
-    tt_signature_text(tt_team_signature(t, t->me, tt_team_slot(t, now)), mine, sizeof mine);
-    return tt_fail(
-        TUTTI_ERR_MISMATCH, "rank %d called %s after calls that did not match those of rank %d%s",
-        t->job_rank[t->me], mine, t->job_rank[peer], tt_step_which_team(t, team, sizeof team));
-}
-
-/* The error names the first call that differs, in execution `now` or before. A rank that waits for
- * nobody in a call may notice a mismatch only in a later call. If both calls have the same text,
- * they differ in counts that the text does not show, or in the algorithm, because a setting differs
- * between the ranks. */
-tutti_status tt_step_mismatch(const struct tt_team *t, uint64_t now, int peer)
-{
-    uint64_t k = first_difference(t, now, peer);
-    char theirs[TT_SIGNATURE_TEXT], mine[TT_SIGNATURE_TEXT], team[TT_WHICH_TEXT];
-    int one = t->job_rank[peer], me = t->job_rank[t->me];
-    int slot = tt_team_slot(t, k);
-    if (!differs(t, peer, k)) return differed_earlier(t, now, peer);
-    tt_signature_text(tt_team_signature(t, peer, slot), theirs, sizeof theirs);
-    tt_signature_text(tt_team_signature(t, t->me, slot), mine, sizeof mine);
-    if (strcmp(theirs, mine) != 0)
-        return tt_fail(TUTTI_ERR_MISMATCH, "rank %d called %s where rank %d called %s%s", one,
-                       theirs, me, mine, tt_step_which_team(t, team, sizeof team));
-    enum tt_coll coll = (enum tt_coll)tt_team_signature(t, t->me, slot)->coll;
-    bool counts = coll == TT_COLL_allgatherv || coll == TT_COLL_reduce_scatter;
-    return tt_fail(TUTTI_ERR_MISMATCH, "ranks %d and %d called %s, but %s%s", one, me, mine,
-                   counts ? "with different counts or by different algorithms"
-                          : "by different algorithms (is TUTTI_ALGORITHM the same on all ranks?)",
-                   tt_step_which_team(t, team, sizeof team));
-}
-
-/* Converts bytes to elements of the user's type, which may be derived or basic. */
-static long long elements(const struct tt_call_signature *w, int64_t bytes)
-{
-    int64_t sz = w->element;
-    if (sz == 0 && (unsigned)w->type < TUTTI_TYPES)
-        sz = (int64_t)tutti_type_size((tutti_type)w->type);
-    return sz > 0 ? bytes / sz : bytes;
-}
-
-tutti_status tt_step_uneven(const struct tt_team *t, uint64_t number, int from, int to,
-                            int64_t sent, int64_t expected)
-{
-    const struct tt_call_signature *w = tt_team_signature(t, t->me, tt_team_slot(t, number));
-    enum tt_coll coll = (enum tt_coll)w->coll;
-    char type[TT_SIGNATURE_TEXT], team[TT_WHICH_TEXT], out[32], in[32];
-    int giver = t->job_rank[from], taker = t->job_rank[to];
-    return tt_fail(TUTTI_ERR_MISMATCH,
-                   "%s: rank %d sends rank %d n=%lld of %s%s where rank %d expects n=%lld%s%s",
-                   tt_coll_pairs(coll) ? tt_signature_name(w) : "an exchange", giver, taker,
-                   elements(w, sent), tt_signature_type(w, type, sizeof type),
-                   tt_signature_argument(w, true, to, out, sizeof out), taker,
-                   elements(w, expected), tt_signature_argument(w, false, from, in, sizeof in),
-                   tt_step_which_team(t, team, sizeof team));
-}
-
-/* Whether the counts of member r can still be read. A member of this node that has left the job may
- * have freed the memory of its counts. In this case r or this rank has compared the counts before r
- * left. */
-static bool keeps_counts(const struct tt_team *t, int r)
-{
-    const struct tt_fabric *f = t->fabric;
-    return tt_team_is_remote(t, r) ||
-           tt_common_state(f->job, f->common, t->job_rank[r]) != TT_RANK_LEFT;
-}
-
-/* Returns MISMATCH for a call in which the contents that member `from` sends to member `to` are not
- * those that `to` expects. If the descriptions of both are equal, the pieces differ in how they are
- * divided or ordered, and the error says so. */
-static tutti_status unlike(const struct tt_team *t, uint64_t number, int from, int to,
-                           const struct tt_contents *sent, const struct tt_contents *expected)
-{
-    const struct tt_call_signature *w = tt_team_signature(t, t->me, tt_team_slot(t, number));
-    char one[TT_SIGNATURE_TEXT], other[TT_SIGNATURE_TEXT], team[TT_WHICH_TEXT], out[32], in[32];
-    int giver = t->job_rank[from], taker = t->job_rank[to];
-    tt_signature_contents(sent, sent->type == w->type ? w->element : 0, one, sizeof one);
-    tt_signature_contents(expected, expected->type == w->type ? w->element : 0, other,
-                          sizeof other);
-    bool alike = strcmp(one, other) == 0;
-    return tt_fail(TUTTI_ERR_MISMATCH,
-                   "%s: rank %d sends rank %d %s%s where rank %d expects %s%s%s%s",
-                   tt_signature_name(w), giver, taker, one,
-                   tt_signature_argument(w, true, to, out, sizeof out), taker, other,
-                   tt_signature_argument(w, false, from, in, sizeof in),
-                   alike ? ", but divided or ordered in another way" : "",
-                   tt_step_which_team(t, team, sizeof team));
-}
-
-static bool same_contents(const struct tt_contents *a, const struct tt_contents *b)
-{
-    return a->hash == b->hash && a->bytes == b->bytes;
-}
-
-/* Whether a later execution has replaced the entries (segment entries or contents) that this rank
- * and member r wrote for each other in this execution. The slots may then still hold the calls of
- * this execution, because there may be more slots than windows, and entries exist only once for
- * each window. There is nothing left to compare: both ranks have ended this execution before the
- * later one began, and one of them has compared the entries. A mirror has an entry for each slot,
- * so a remote member's entry is not replaced before its call is. */
-static bool are_replaced(const struct tt_team *t, uint64_t number, int r)
-{
-    int slot = tt_team_slot(t, number);
-    return !tt_team_is_remote(t, r) && (tt_team_segment(t, t->me, slot, r)->begun > number + 1 ||
-                                        tt_team_segment(t, r, slot, t->me)->begun > number + 1);
-}
-
-/* Compares the contents of the pieces that this rank and member r have for each other. If the
- * member is on another node, its contents came with each of its messages in this execution. */
-static tutti_status compare_contents(const struct tt_team *t, uint64_t number, int r)
-{
-    int slot = tt_team_slot(t, number);
-    if (begun_last(t, slot, r) != tt_team_base(t, number) >> 32) return TUTTI_OK;
-    const struct tt_contents *theirs = tt_team_contents(t, r, slot, t->me);
-    const struct tt_contents *mine = tt_team_contents(t, t->me, slot, r);
-    bool sent = same_contents(&mine[TT_IN], &theirs[TT_OUT]);
-    if ((sent && same_contents(&theirs[TT_IN], &mine[TT_OUT])) || !keeps_counts(t, r) ||
-        are_replaced(t, number, r))
-        return TUTTI_OK;
-    if (!sent) return unlike(t, number, t->me, r, &mine[TT_IN], &theirs[TT_OUT]);
-    return unlike(t, number, r, t->me, &theirs[TT_IN], &mine[TT_OUT]);
-}
-
-/* Sets how many bytes `rank` has for the peer (in bytes[TT_IN]) and expects from the peer (in
- * bytes[TT_OUT]), in the call that is in the slot. words: the two ranks have words for each other
- * (tt_team_word). */
-static void bytes_of_pair(const struct tt_team *t, int rank, int slot, int peer, bool words,
-                          int64_t bytes[2])
-{
-    uint32_t word = words ? *tt_team_word(t, rank, slot, peer) : TT_PAIR_UNFIT;
-    if (word != TT_PAIR_UNFIT)
-        tt_pair_bytes(word, bytes);
-    else
-        memcpy(bytes, tt_team_segment(t, rank, slot, peer)->bytes, 2 * sizeof *bytes);
-}
-
-/* Whether this rank and member r may have pieces for each other in this call of pairs. Words and
- * entries of other pairs must not be compared, because they may belong to an earlier call. In a
- * gatherv or scatterv, one of the two ranks must be the root. In a neighbourhood collective, this
- * rank must have written an entry for r in this execution; then r has written one, too. */
-static bool are_partners(const struct tt_team *t, uint64_t number, int r)
-{
-    int slot = tt_team_slot(t, number);
-    const struct tt_call_signature *w = tt_team_signature(t, t->me, slot);
-    if (tt_coll_has_root((enum tt_coll)w->coll)) return t->me == w->root || r == w->root;
-    return !tt_signature_neighbors(w) || tt_team_segment(t, t->me, slot, r)->begun == number + 1;
-}
-
-/* Compares the numbers of bytes that this rank and member r have for each other. */
-static tutti_status compare_bytes(const struct tt_team *t, uint64_t number, int r)
-{
-    int slot = tt_team_slot(t, number);
-    int64_t mine[2], theirs[2];
-    bool words = tt_team_has_words(t, r);
-    bytes_of_pair(t, t->me, slot, r, words, mine);
-    bytes_of_pair(t, r, slot, t->me, words, theirs);
-    bool same = theirs[TT_OUT] == mine[TT_IN] && theirs[TT_IN] == mine[TT_OUT];
-    if (tt_likely(same) || !keeps_counts(t, r) || are_replaced(t, number, r)) return TUTTI_OK;
-    if (theirs[TT_OUT] != mine[TT_IN])
-        return tt_step_uneven(t, number, t->me, r, mine[TT_IN], theirs[TT_OUT]);
-    return tt_step_uneven(t, number, r, t->me, theirs[TT_IN], mine[TT_OUT]);
-}
-
-/* Reads the counts that both ranks published for each other when they began the call. The execution
- * may have ended on this rank. If the words of the two ranks (tt_team_word) agree, the function
- * looks at nothing else. */
-tutti_status tt_step_pair(const struct tt_team *t, uint64_t number, int r)
-{
-    int slot = tt_team_slot(t, number);
-    const struct tt_call_signature *w = tt_team_signature(t, t->me, slot);
-    if (!tt_coll_pairs((enum tt_coll)w->coll) || r == t->me) return TUTTI_OK;
-    if (tt_team_words_agree(t, slot, r) || !are_partners(t, number, r)) return TUTTI_OK;
-    if (tt_unlikely(w->flags & TT_SIGNATURE_CONTENTS)) return compare_contents(t, number, r);
-    if (tt_team_is_remote(t, r) && !tt_remote_has_opened(t, r, number)) return TUTTI_OK;
-    return compare_bytes(t, number, r);
-}
-
-tutti_status tt_step_compare(const struct tt_team *t, uint64_t number, int rank)
-{
-    const int slot = tt_team_slot(t, number);
-    const uint64_t begun = tt_team_base(t, number) >> 32;
-    uint64_t mine =
-        atomic_load_explicit(&tt_team_line(t, t->me, slot)->shape, memory_order_relaxed);
-    uint64_t mark = atomic_load_explicit(&tt_team_line(t, rank, slot)->shape, memory_order_acquire);
-    if (mine >> 32 != begun || mark >> 32 != begun) return TUTTI_OK;
-    return mark == mine ? tt_step_pair(t, number, rank) : tt_step_mismatch(t, number, rank);
-}
-
 /* Returns OK if the peer's flag has the value or a higher one, AGAIN if not, and MISMATCH if the
  * peer runs another call. */
 static inline tutti_status await_flag(struct tt_exec *exec, int32_t peer, uint32_t lane,
@@ -666,7 +469,7 @@ static inline tutti_status await_flag(struct tt_exec *exec, int32_t peer, uint32
         __builtin_prefetch(tt_team_line(t, peer, (exec->slot + 1) & (int)(t->slots - 1)));
     if (tt_likely(atomic_load_explicit(&line->shape, memory_order_relaxed) == exec->mark))
         return TUTTI_OK;
-    return tt_step_mismatch(t, exec->number, peer);
+    return tt_compare_mismatch(t, exec->number, peer);
 }
 
 /* Awaits a flag. In calls in which ranks know only their own counts, then compares the counts of
@@ -678,7 +481,7 @@ static inline tutti_status await_pair(struct tt_exec *exec, int32_t peer, uint32
     TT_TRY(await_flag(exec, peer, lane, value));
     if (tt_likely(!exec->pairs)) return TUTTI_OK;
     if (!tt_team_words_agree(exec->team, exec->slot, peer))
-        return tt_step_pair(exec->team, exec->number, peer);
+        return tt_compare_pair(exec->team, exec->number, peer);
     exec->words.agreed |= UINT64_C(1) << peer;
     return TUTTI_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "boot/watch.h"
 #include "fabric/waiting.h"
+#include "run/compare.h"
 #include "run/exec.h"
 #include "run/remote-inside.h"
 
@@ -388,27 +389,67 @@ void tt_team_unlist(struct tt_team *t)
     atomic_store(&head->ranks, 0);
 }
 
-/* Frees the extension, and the byte rings that this rank made, which lie in the arena of this rank,
- * too. */
+/* ---- Small pieces ---- */
+
+enum { CHUNK_BYTES = 4096 };
+
+/* The begin of a chunk. The pieces follow in the next cache line. */
+struct chunk {
+    int64_t before; /* offset of the chunk that was taken before this one; 0: there is none */
+};
+
+/* Takes a chunk that is large enough for a piece, and makes it the one from which pieces are
+ * cut. */
+static tutti_status take_chunk(struct tt_team *t, int64_t bytes)
+{
+    int64_t offset, all = tt_round_up(TT_LINE + bytes, CHUNK_BYTES);
+    TT_TRY(tt_arena_take(&t->fabric->arena, all, &offset));
+    *(struct chunk *)tt_fabric_at(t->fabric, offset) = (struct chunk){.before = t->chunk};
+    t->chunk = offset;
+    t->piece = offset + TT_LINE;
+    t->chunk_end = offset + all;
+    return TUTTI_OK;
+}
+
+tutti_status tt_team_take(struct tt_team *t, int64_t bytes, int64_t *offset)
+{
+    bytes = tt_round_up(bytes, TT_LINE);
+    if (bytes > t->chunk_end - t->piece) TT_TRY(take_chunk(t, bytes));
+    *offset = t->piece;
+    t->piece += bytes;
+    return TUTTI_OK;
+}
+
+static void free_chunks(struct tt_team *t)
+{
+    while (t->chunk) {
+        int64_t offset = t->chunk;
+        t->chunk = ((const struct chunk *)tt_fabric_at(t->fabric, offset))->before;
+        tt_arena_put(&t->fabric->arena, offset);
+    }
+}
+
 static void free_extension(struct tt_team *t)
 {
-    int64_t n = (int64_t)t->windows * TT_LANES * t->map.p;
     int64_t at = atomic_load(&tt_team_head(t, t->me)->extension);
-    _Atomic uint64_t *ring = tt_team_ring(t, t->me, 0, 0, 0);
-    if (!at) return;
-    for (int64_t i = 0; t->ends && i < n; i++)
-        if (atomic_load(&ring[i])) tt_arena_put(&t->fabric->arena, (int64_t)atomic_load(&ring[i]));
-    tt_arena_put(&t->fabric->arena, at);
+    if (at) tt_arena_put(&t->fabric->arena, at);
+}
+
+static void free_ends(struct tt_team *t)
+{
+    for (uint64_t i = 0; t->ends && i < t->windows * TT_LANES; i++) tt_free(t->ends[i]);
+    tt_free(t->ends);
 }
 
 void tt_team_release(struct tt_team *t, bool shared)
 {
     if (shared) {
+        free_chunks(t);
         free_extension(t);
         tt_arena_put(&t->fabric->arena, t->offset);
     }
     tt_exec_free(t->note);
-    tt_free(t->ends);
+    free_ends(t);
     tt_free(t->bounce);
     tt_free(t->job_rank);
     tt_free(t->node);
@@ -587,7 +628,7 @@ static void look_for_others(struct tt_team *t, const struct tt_exec *exec)
 {
     tutti_status status = TUTTI_OK;
     for (int r = 0; r < t->map.p && status == TUTTI_OK; r++)
-        status = tt_step_compare(t, exec->number, r);
+        status = tt_compare_call(t, exec->number, r);
     if (status != TUTTI_OK) tt_team_break(t, status);
 }
 

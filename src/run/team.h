@@ -264,8 +264,12 @@ struct tt_team {
     struct tt_exec *queue, **queue_end;
     /* the execution of calls without a plan (tt_exec_note); NULL: there was no such call yet */
     struct tt_exec *note;
-    /* 2 * W * lanes * p ends of channels to members of this node, allocated at first use */
-    struct tt_end *ends;
+    /* by window and lane: 2 * p ends of channels to members of this node. A plan mostly uses few
+     * lanes, so each array is allocated at its first use. NULL: no plan has sent a message yet. */
+    struct tt_end **ends;
+    /* Small pieces of shared memory (tt_team_take) are cut from chunks: the offset of the newest
+     * chunk, 0 if there is none; and the offsets of the next piece and of the end of the chunk. */
+    int64_t chunk, piece, chunk_end;
     uint64_t published
         /* by slot: the fingerprint of the call that the slot's tt_call_signature describes */
         [TT_SLOTS];
@@ -320,6 +324,9 @@ void tt_team_place(struct tt_team *t, const int64_t *blocks);
 /* Makes the extension of this rank's block, unless it is made already. Its windows are not backed
  * yet. Errors: MEMORY, LIMIT. */
 tutti_status tt_team_extend(struct tt_team *t);
+/* Takes a piece of shared memory, which begins at a cache line and is freed with the team's block.
+ * Its contents are undefined. Sets *offset to its offset in the segment. Errors: MEMORY, LIMIT. */
+tutti_status tt_team_take(struct tt_team *t, int64_t bytes, int64_t *offset);
 /* Find the long windows of one member of this node, and of all members of this node. Return false
  * if such a member has not made its extension yet. */
 bool tt_team_find_window(struct tt_team *t, int rank);
@@ -432,6 +439,14 @@ static inline _Atomic uint64_t *tt_team_signal(const struct tt_team *t, int rank
     const struct tt_view *v = &t->view[rank];
     int64_t i = tt_team_window_of(t, slot) * (TT_LANES - 1) + (int64_t)lane - 1;
     return (_Atomic uint64_t *)(v->at + v->layout->lanes + i * TT_LINE);
+}
+
+/* Returns k / W + 1 for the execution k that member `rank` has begun last in the slot, where W is
+ * the number of windows (tt_team_base). This number rises with each execution in the slot. */
+static inline uint64_t tt_team_begun_last(const struct tt_team *t, int rank, int slot)
+{
+    const struct tt_signal_line *line = tt_team_line(t, rank, slot);
+    return atomic_load_explicit(&line->shape, memory_order_acquire) >> 32;
 }
 
 static inline struct tt_opening *tt_team_opening(const struct tt_team *t, int rank, int slot)

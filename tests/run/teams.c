@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Many teams: what shared memory they take, that it comes back, that ranks free them in any order,
+ * Many teams: what memory they take, that it comes back, that ranks free them in any order,
  * and at which of them a waiting call looks. The ranks are threads, or processes of `tutti run`.
  *
  *     test-run-teams threads|processes CASE
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,15 +276,51 @@ static void windows(tutti_client *client, void *arg)
     check(backed(client) <= file, "the windows of a freed team are left");
 }
 
+/* ---- Channels ---- */
+
+static void bcast(tutti_team *team, int64_t n, int i)
+{
+    static _Thread_local int64_t value[1 << 13];
+    int root = i % tutti_size(team);
+    if (tutti_rank(team) == root)
+        for (int64_t k = 0; k < n; k++) value[k] = k ^ i;
+    must(tutti_bcast(team, value, n, TUTTI_I64, root), "bcast");
+    for (int64_t k = 0; k < n; k++) check(value[k] == (k ^ i), "other bytes");
+}
+
+/* Checks the memory of the channels of a team whose short calls send messages: each pair of ranks
+ * has a channel for each execution in flight. Then sends messages of many lengths, for which the
+ * channels grow. Threads have neither a file nor a heap of their own that could be measured. */
+static void channels(tutti_client *client, void *arg)
+{
+    enum { KIB = 1024 };
+    tutti_team *world = tutti_world(client), *team = new_team(world);
+    int p = tutti_size(world), calls = p * TT_WINDOWS;
+    int64_t file = backed(client);
+    size_t heap = mallinfo2().uordblks;
+    struct tt_random random;
+    (void)arg;
+    for (int i = 0; i < calls; i++) bcast(team, 1, i);
+    check(file < 0 || mallinfo2().uordblks <= heap + 128 * KIB, "short calls take much memory");
+    check(backed(client) - file <= p * 128 * KIB, "short calls take much shared memory");
+    tt_random_seed(&random, 1); /* all ranks draw the same lengths */
+    for (int i = 0; i < calls; i++)
+        bcast(team, (int64_t)tt_random_below(&random, UINT64_C(1) << (1 + i % 13)), i);
+    must(tutti_team_free(team), "free");
+    give_back(client);
+    check(backed(client) <= file, "a freed team leaves channels behind");
+}
+
 /* ---- The command line ---- */
 
 static const struct {
     const char *name;
     tutti_thread_fn *fn;
     int ranks;
-} cases[] = {{"thousand", thousand, RANKS}, {"churn", churn, FEW}, {"orders", orders, FEW},
-             {"ends", ends, FEW},           {"busy", busy, FEW},   {"agreements", agreements, FEW},
-             {"windows", windows, FEW}};
+} cases[] = {{"thousand", thousand, RANKS}, {"churn", churn, FEW},
+             {"orders", orders, FEW},       {"ends", ends, FEW},
+             {"busy", busy, FEW},           {"agreements", agreements, FEW},
+             {"windows", windows, FEW},     {"channels", channels, 2 * FEW}};
 
 static int run(tutti_thread_fn *fn, int threads)
 {

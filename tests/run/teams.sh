@@ -21,3 +21,6 @@ run agreements 3
 run thousand 16
 run churn 3
 [ "$how" = threads ] || TUTTI_ALGORITHM=allreduce=flat run windows 3 # `flat` uses windows on every machine
+export TUTTI_ALGORITHM=bcast=binomial # `binomial` sends messages on every machine
+run channels 6
+TUTTI_EAGER=1M run channels 6 # all bytes go through the channels
