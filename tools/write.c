@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cache-file.h"
 #include "base/file-limit.h"
 
 static bool is_dash(const char *path)
@@ -88,18 +89,15 @@ static bool overwrite(const char *path, const char *text, size_t n)
     return write_and_close(open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY), text, n);
 }
 
-/* Makes a new file in the folder of the file `old`, and gives it the permissions, owner and group
- * of that file. Its name is short, because the old name may be as long as a name can be. Returns
- * -1, and leaves no file, if one of this fails. */
-static int make_beside(const char *old, const struct stat *is, char **name)
+/* Makes a new file that can take the place of the file `old`: beside it, with the same permissions,
+ * owner and group. Returns -1, and leaves no file, if there can be none. */
+static int make_alike(const char *old, const struct stat *is, char name[TT_FILE_BESIDE])
 {
-    int folder = (int)(strrchr(old, '/') + 1 - old); /* realpath has returned `old` */
-    if (asprintf(name, "%.*s.tutti-XXXXXX", folder, old) < 0) *name = NULL;
-    int fd = *name ? mkostemp(*name, O_CLOEXEC) : -1;
-    if (fd < 0) return -1;
-    if (fchown(fd, is->st_uid, is->st_gid) == 0 && fchmod(fd, is->st_mode & 0777) == 0) return fd;
+    bool alike;
+    int fd = tt_file_beside(old, is, name, &alike);
+    if (fd < 0 || alike) return fd;
     close(fd);
-    unlink(*name);
+    unlink(name);
     return -1;
 }
 
@@ -109,14 +107,13 @@ static int make_beside(const char *old, const struct stat *is, char **name)
 static bool replace(const char *path, const struct stat *is, const char *text, size_t n)
 {
     if (access(path, W_OK) != 0) return false;
-    char *name = NULL, *old = is->st_nlink == 1 ? realpath(path, NULL) : NULL;
-    int fd = old ? make_beside(old, is, &name) : -1;
+    char name[TT_FILE_BESIDE], *old = is->st_nlink == 1 ? realpath(path, NULL) : NULL;
+    int fd = old ? make_alike(old, is, name) : -1;
     bool written = fd >= 0 && write_and_close(fd, text, n);
     bool replaced = written && rename(name, old) == 0;
     int error = errno;
     if (fd >= 0 && !replaced) unlink(name);
     errno = error;
-    free(name);
     free(old);
     return replaced || ((fd < 0 || written) && overwrite(path, text, n));
 }
