@@ -331,14 +331,17 @@ static bool open_problem(const struct bench_arguments *a, const char *text,
     return tt_algorithm_named("tutti bench", problem->call.coll, a->algorithm) != NULL;
 }
 
-/* Checks all problems before the first of them runs. */
+/* Checks all problems before the first of them runs, also that the results are not written to a
+ * file that is read. */
 static bool all_fit(const struct bench_arguments *a)
 {
     struct tt_problem problem;
     for (int i = 0; i < a->problems; i++) {
-        if (!open_problem(a, a->problem[i], &problem)) return false;
+        if (!open_problem(a, a->problem[i], &problem) ||
+            !tt_write_spares("tutti bench", a->json, problem.map, NULL))
+            return false;
     }
-    return true;
+    return tt_write_apart("tutti bench", a->json, a->plan);
 }
 
 /* Runs one problem with each of its sizes and algorithms. If no algorithm applies, this is an
@@ -369,7 +372,6 @@ static int run_all(const struct bench_arguments *a)
 static int bench_problems(const struct bench_arguments *a)
 {
     if (!all_fit(a)) return TT_EXIT_USAGE;
-    if (!tt_write_apart("tutti bench", a->json, a->plan)) return TT_EXIT_USAGE;
     if (a->json && !tt_write_try("tutti bench", a->json)) return TT_EXIT_FAILED;
     return run_all(a);
 }

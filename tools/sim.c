@@ -390,7 +390,9 @@ static int check_and_run(struct sim_arguments *a, struct tt_case *c, struct tt_p
     }
     if (!tt_write_apart("tutti sim", a->json, a->plan) ||
         !tt_write_apart("tutti sim", a->trace, a->plan) ||
-        !tt_write_apart("tutti sim", a->trace, a->json))
+        !tt_write_apart("tutti sim", a->trace, a->json) ||
+        !tt_write_spares("tutti sim", a->json, c->problem.map, NULL) ||
+        !tt_write_spares("tutti sim", a->trace, c->problem.map, NULL))
         return TT_EXIT_USAGE;
     if (a->json && !tt_write_try("tutti sim", a->json)) return TT_EXIT_FAILED;
     if (a->trace && !tt_write_try("tutti sim", a->trace)) return TT_EXIT_FAILED;

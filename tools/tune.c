@@ -23,6 +23,7 @@
 #include "problem.h"
 #include "text/text.h"
 #include "type/type.h"
+#include "write.h"
 
 enum { OPTION_SIZES = 256, OPTION_TIME, OPTION_STEP };
 enum { ALGORITHMS = 8, CANDIDATES = 20, ROUNDS = 3, MARGIN = 3 };
@@ -453,6 +454,7 @@ static bool find_output(const char *output, char path[TT_FILE_PATH])
         fprintf(stderr, "tutti tune: there is no file to write: %s; --output names one\n", why);
         return false;
     }
+    if (!tt_write_spares("tutti tune", path, NULL, "TUTTI_WISDOM")) return false;
     bool good = tt_file_try(path) == TUTTI_OK;
     if (!good) fprintf(stderr, "tutti tune: %s\n", tutti_error());
     if (good && !(good = tt_wisdom_takes_lines(path, why)))

@@ -20,10 +20,17 @@
 
 #include "base/cache-file.h"
 #include "base/file-limit.h"
+#include "choose/choose.h"
+#include "plan/network.h"
 
 static bool is_dash(const char *path)
 {
     return strcmp(path, "-") == 0;
+}
+
+static bool is_same(const struct stat *is, const struct stat *that)
+{
+    return is->st_dev == that->st_dev && is->st_ino == that->st_ino;
 }
 
 /* Returns a descriptor by which this process can write the file; -1: there is none. A file that is
@@ -33,7 +40,7 @@ static int find_open(const struct stat *file)
     enum { LOOKS = 256 };
     struct stat is;
     for (int fd = STDOUT_FILENO; fd < LOOKS; fd++)
-        if (fstat(fd, &is) == 0 && is.st_dev == file->st_dev && is.st_ino == file->st_ino &&
+        if (fstat(fd, &is) == 0 && is_same(&is, file) &&
             (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
             return fd;
     return -1;
@@ -186,17 +193,64 @@ bool tt_write_try(const char *command, const char *path)
     return is_dash(path) || can_write(path) || cannot(command, path);
 }
 
+/* Returns whether the paths, of which the first does not exist, are the same name in one folder. */
+static bool is_same_name(const char *path, const char *other)
+{
+    char *folder = NULL, *beside = NULL;
+    struct stat is, that;
+    const char *slash = strrchr(path, '/'), *stroke = strrchr(other, '/');
+    bool same = strcmp(slash ? slash + 1 : path, stroke ? stroke + 1 : other) == 0 &&
+                asprintf(&folder, "%.*s.", slash ? (int)(slash + 1 - path) : 0, path) > 0 &&
+                asprintf(&beside, "%.*s.", stroke ? (int)(stroke + 1 - other) : 0, other) > 0 &&
+                stat(folder, &is) == 0 && stat(beside, &that) == 0 && is_same(&is, &that);
+    free(folder);
+    free(beside);
+    return same;
+}
+
 bool tt_write_apart(const char *command, const char *path, const char *other)
 {
     struct stat is, that;
     if (!path || !other || is_dash(path) || is_dash(other)) return true;
     bool there = stat(path, &is) == 0;
-    bool same = there && stat(other, &that) == 0 && S_ISREG(is.st_mode) &&
-                is.st_dev == that.st_dev && is.st_ino == that.st_ino;
-    if (!same && (there || strcmp(path, other) != 0)) return true;
+    bool same = there ? S_ISREG(is.st_mode) && stat(other, &that) == 0 && is_same(&is, &that)
+                      : is_same_name(path, other);
+    if (!same) return true;
+    bool renamed = strcmp(path, other) != 0;
     fprintf(stderr,
-            "%s: %s: the command reads this file or writes it for another option, too; "
+            "%s: %s: the command reads this file or writes it for another option, too%s%s%s; "
             "name another file\n",
-            command, path);
+            command, path, renamed ? " (as " : "", renamed ? other : "", renamed ? ")" : "");
     return false;
+}
+
+/* Returns whether no setting names the file, which the command may then read: not as a file about
+ * this machine, unless the setting is `except`, and not as a network or a plan file. */
+static bool no_setting_names(const char *command, const char *path, const char *except)
+{
+    static const char *const settings[][2] = {
+        {"TUTTI_MACHINE", "machine"}, {"TUTTI_WISDOM", "wisdom"}, {"TUTTI_RANKINGS", "rankings"}};
+    char named[TT_FILE_PATH], why[TT_FILE_WHY];
+    /* Not by tt_setting, which would keep the value: tutti calibrate unsets it later. */
+    bool none = tt_write_apart(command, path, tt_network_path(getenv("TUTTI_NETWORK")));
+    for (size_t i = 0; none && i < sizeof settings / sizeof *settings; i++) {
+        const char *name = settings[i][0], *value = tt_setting(name);
+        if ((except && strcmp(except, name) == 0) || (value && strcmp(value, "0") == 0)) continue;
+        if (tt_file_path(name, settings[i][1], named, why))
+            none = tt_write_apart(command, path, named);
+    }
+    _Static_assert((int)TT_PLAN_PATH <= (int)TT_FILE_PATH, "`named` holds the path of a plan file");
+    for (int coll = 0; none && coll < TT_COLLS; coll++) {
+        const struct tt_call call = {.coll = (enum tt_coll)coll};
+        if (tt_choose_file(&call, named) == TUTTI_OK && named[0])
+            none = tt_write_apart(command, path, named);
+    }
+    return none;
+}
+
+bool tt_write_spares(const char *command, const char *path, const char *map, const char *except)
+{
+    return !path || is_dash(path) ||
+           (tt_write_apart(command, path, tt_network_path(map)) &&
+            no_setting_names(command, path, except));
 }
