@@ -34,6 +34,12 @@ bool tt_plan_row_make(struct tt_plan_row *row, const char *command,
 bool tt_plan_row_forced(struct tt_plan_row *row, const char *command,
                         const struct tt_problem *problem);
 void tt_plan_row_close(struct tt_plan_row *row);
+/* Returns the plan file from which an algorithm has its plans; NULL if it has them from none. */
+static inline const struct tt_plan_file *tt_plan_row_file(const struct tt_algorithm *algorithm)
+{
+    if (!algorithm->plans) return NULL;
+    return &tt_container_of((struct tt_algorithm *)algorithm, struct tt_plan_row, row)->file;
+}
 /* Returns false, after printing an error, if both an algorithm and a plan file are given. */
 bool tt_plan_or_algorithm(const char *command, const char *plan, const char *algorithm);
 

@@ -129,6 +129,7 @@ static struct tt_simulation simulation_of(const struct sim_arguments *a, const s
                                           const struct tt_algorithm *algorithm)
 {
     return (struct tt_simulation){.algorithm = algorithm,
+                                  .file = tt_plan_row_file(algorithm),
                                   .problem = &c->problem,
                                   .map = &c->map,
                                   .model = &a->model_options.model};

@@ -144,7 +144,7 @@ sed 's/^  wait %0$//' lanes.plan >nowait.plan
 for command in sim 'draw -o nowait.svg'; do
     # shellcheck disable=SC2086
     expect 1 tutti $command --plan nowait.plan
-    says err 'the plan of rank [01] ends without a wait for its transfer %0$'
+    says err 'the plan of rank [01] ends without a wait for its transfer %0 \(step [0-9] at nowait.plan:(9|16):3\)$'
 done
 rm -f nowait.svg
 
@@ -191,8 +191,13 @@ expect 1 tutti sim --plan never.plan
 # The simulator, too, counts steps in their lanes.
 sed 's/^lane 0/lane 0\n  copy OUT[0] <- IN[0] len 8\nlane 1/' never.plan >second.plan
 expect 1 tutti sim --plan second.plan
-says err '3 of 3 ranks wait for ever: rank 0 at its await, step 2$'
-expect 1 tutti draw --plan never.plan -o never.svg
+says err '^tutti sim: mine: 3 of 3 ranks wait for ever: rank 0 at its await, step 2 at second.plan:10:5$'
+expect 1 tutti draw --plan second.plan -o never.svg
+says err '^tutti draw: 3 of 3 ranks wait for ever: rank 0 at its await, step 2 at second.plan:10:5$'
+expect 1 tutti sim --plan - <second.plan
+says err 'rank 0 at its await, step 2 at standard input:10:5$'
+TUTTI_ALGORITHM=allreduce=@second.plan expect 1 tutti sim allreduce/f64/sum/8/p3 --trace never.json
+says err 'rank 0 at its await, step 2 at second.plan:10:5$'
 for command in check sim draw; do
     expect 2 tutti "$command" --plan typing.plan
     says err "^tutti $command: typing.plan:5:28: expected a length, a number or one of r p sz bytes inplace; there is no 'byte'"
