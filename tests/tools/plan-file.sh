@@ -235,6 +235,42 @@ import json
 row, = (row for row in json.load(open("out")) if row["chosen"])
 assert row["name"] == "mine" and row["source"] == "with,comma.plan", row
 PYTHON
+# The name in the file selects this row, also without a problem.
+expect 0 tutti list mine
+says out '^allreduce$'
+says out '^  mine +that of the plans +where the plans are proven for the$'
+expect 0 tutti list
+says out '^  mine +that of the plans '
+for problem in '' '--for allreduce/f64/sum/8/p3' '--costs allreduce/f64/sum/8/p3'; do
+    # shellcheck disable=SC2086
+    expect 0 tutti list $problem mine flat allreduce --json
+    python3 -c 'import json
+assert [row["name"] for row in json.load(open("out"))] == ["flat", "mine"]' || fail 'other rows'
+    # shellcheck disable=SC2086
+    expect 2 tutti list $problem mime
+    says err "^tutti list: 'mime' is neither a collective nor an algorithm; did you mean 'mine'\?$"
+done
+expect 1 tutti list bcast mine
+says err '^tutti list: no algorithm of bcast has one of the names'
+# A file that cannot be read does not hide the other rows.
+mkfifo pipe.plan
+mkdir folder.plan
+for file in nowhere.plan typing pipe.plan folder.plan; do
+    TUTTI_ALGORITHM=allreduce=@$file expect 0 tutti list barrier --names
+    says err "^tutti list: TUTTI_ALGORITHM=allreduce=@$file: "
+    [ "$(lines err)" -eq 1 ] || fail 'more than one error'
+    TUTTI_ALGORITHM=allreduce=@$file expect 2 tutti list --for allreduce/f64/sum/8/p3 mine
+    says err "^tutti list: TUTTI_ALGORITHM=allreduce=@$file: "
+done
+TUTTI_ALGORITHM=bcast=@flat.plan expect 0 tutti list bcast --names
+says err '^tutti list: TUTTI_ALGORITHM=bcast=@flat.plan: the file has no plan of rank 0 for bcast$'
+TUTTI_ALGORITHM=bcast=@flat.plan,allreduce=@flat.plan expect 0 tutti list mine --names
+says out '^allreduce mine$'
+for setting in @flat.plan nonsense=x allreduce=@; do
+    TUTTI_ALGORITHM=$setting expect 0 tutti list bcast --names
+    says err '^tutti list: TUTTI_ALGORITHM'
+    [ "$(lines err)" -eq 1 ] || fail 'more than one error'
+done
 expect 0 tutti explain allreduce/f64/sum/8/p3
 says out 'runs by mine. It is that of the plan file with,comma.plan. TUTTI_ALGORITHM forces it.$'
 says out '^\* mine '
