@@ -5,10 +5,11 @@
  * it inherits from this process.
  *
  * If a launcher has started this command as the ranks of a job, this job runs all cases. Rank 0
- * leads: it alone reads and writes files, decides and prints. It broadcasts orders to the others.
- * No rank waits for ever for one that cannot go on: ranks find together that a case cannot run, or
- * that its result is wrong. A rank that fails in another way finalizes its client, and then the
- * calls of the other ranks end with an error. Therefore the first case that fails ends the job.
+ * leads: it alone reads the arguments, reads and writes files, decides and prints. It broadcasts
+ * orders to the others. No rank waits for ever for one that cannot go on: ranks find together that
+ * a case cannot run, or that its result is wrong. A rank that fails in another way finalizes its
+ * client, and then the calls of the other ranks end with an error. Therefore the first case that
+ * fails ends the job.
  */
 #include <limits.h>
 #include <signal.h>
@@ -215,11 +216,33 @@ bool tt_bench_processes(struct tt_bench_job *job, const struct tt_bench_case *c,
     return !job->failed;
 }
 
+static struct tt_bench_job led; /* the job that this process leads as rank 0 */
+
+/* Orders the other ranks to end with this exit code. Returns the exit code of this rank. */
+static int end_job(int code)
+{
+    struct bench_order last = {.ends = true, .code = code};
+    return !led.failed && share(led.client, &last) ? code : TT_EXIT_FAILED;
+}
+
+/* Ends the job if rank 0 exits while it leads: argp calls exit after an error in the arguments, and
+ * after it has printed the help. So the other ranks end with the same exit code, and not before
+ * rank 0 has printed; a launcher might else end rank 0 because another rank has exited. */
+static void end_at_exit(int code, void *arg)
+{
+    (void)arg;
+    if (!led.client) return;
+    (void)end_job(code);
+    (void)tutti_finalize(led.client);
+}
+
 static int lead_job(tutti_client *client, int lead(struct tt_bench_job *job, void *arg), void *arg)
 {
-    struct tt_bench_job job = {.client = client, .ranks = tutti_size(tutti_world(client))};
-    struct bench_order last = {.ends = true, .code = lead(&job, arg)};
-    return !job.failed && share(client, &last) ? last.code : TT_EXIT_FAILED;
+    led = (struct tt_bench_job){.client = client, .ranks = tutti_size(tutti_world(client))};
+    int code = on_exit(end_at_exit, NULL) == 0 ? lead(&led, arg) : TT_EXIT_FAILED;
+    code = end_job(code);
+    led.client = NULL;
+    return code;
 }
 
 static int serve_job(tutti_client *client)

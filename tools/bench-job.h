@@ -16,11 +16,12 @@ struct tt_bench_job {
 };
 
 /* If a launcher (`tutti run`, or one with PMIx) has started this process as one of several ranks,
- * joins this job, sets *code to the exit code, and returns true. Rank 0 calls lead(job, arg), and
- * the other ranks run the cases that rank 0 passes to tt_bench_processes. The exit code is the one
- * that `lead` has returned, on all ranks; but TT_EXIT_FAILED, after printing the error, if this
- * rank could not take part until the end. Returns false otherwise, also if the launcher has started
- * only this process, such as the shell of an interactive session. */
+ * joins this job, sets *code to the exit code, and returns true. Rank 0 calls lead(job, arg), which
+ * parses the arguments of the command, and the other ranks run the cases that rank 0 passes to
+ * tt_bench_processes. The exit code is the one that `lead` has returned, or with which it has
+ * called exit(), on all ranks; but TT_EXIT_FAILED, after printing the error, if this rank could not
+ * take part until the end. Returns false otherwise, also if the launcher has started only this
+ * process, such as the shell of an interactive session. */
 bool tt_bench_as_rank(int lead(struct tt_bench_job *job, void *arg), void *arg, int *code);
 
 /* Run one case and wait for its end. Return false after printing the error. The processes are those

@@ -39,7 +39,8 @@ enum {
 };
 
 struct bench_arguments {
-    char **problem;
+    int argc; /* the arguments as they were given */
+    char **argv, **problem;
     int problems;
     const char *algorithm, *json, *plan;
     struct tt_plan_row row; /* the plans of the plan file */
@@ -331,14 +332,17 @@ static bool open_problem(const struct bench_arguments *a, const char *text,
     return tt_algorithm_named("tutti bench", problem->call.coll, a->algorithm) != NULL;
 }
 
-/* Checks all problems before the first of them runs. */
+/* Checks all problems before the first of them runs, also that the results are not written to a
+ * file that is read. */
 static bool all_fit(const struct bench_arguments *a)
 {
     struct tt_problem problem;
     for (int i = 0; i < a->problems; i++) {
-        if (!open_problem(a, a->problem[i], &problem)) return false;
+        if (!open_problem(a, a->problem[i], &problem) ||
+            !tt_write_spares("tutti bench", a->json, problem.map, NULL))
+            return false;
     }
-    return true;
+    return tt_write_apart("tutti bench", a->json, a->plan);
 }
 
 /* Runs one problem with each of its sizes and algorithms. If no algorithm applies, this is an
@@ -369,7 +373,6 @@ static int run_all(const struct bench_arguments *a)
 static int bench_problems(const struct bench_arguments *a)
 {
     if (!all_fit(a)) return TT_EXIT_USAGE;
-    if (!tt_write_apart("tutti bench", a->json, a->plan)) return TT_EXIT_USAGE;
     if (a->json && !tt_write_try("tutti bench", a->json)) return TT_EXIT_FAILED;
     return run_all(a);
 }
@@ -489,6 +492,22 @@ static int bench(struct bench_arguments *a)
     return a->plan ? bench_plan(a) : bench_problems(a);
 }
 
+/* Parses the arguments of the process into *a. Exits after an error, which it prints. */
+static void read_arguments(struct bench_arguments *a)
+{
+    static const struct argp argp = {
+        .options = options,
+        .parser = parse,
+        .args_doc = "PROBLEM...\n--plan FILE [PROBLEM...]\n--random S",
+        .doc = "Starts a problem's ranks, verifies its results, and times it: batches of calls "
+               "without a barrier, each call with other buffers, each batch by its slowest rank. "
+               "If a launcher has started the command as the ranks of a job, as in mpirun -n 8 "
+               "tutti bench allreduce/f64/sum/64K, these ranks are timed: the problem "
+               "needs no /pRANKS, and rank 0 prints.\v" TT_PROBLEM_HELP,
+    };
+    tt_arg_parse(&argp, a->argc, a->argv, 0, a);
+}
+
 /* Returns which option makes no sense in a launcher's job, and why; NULL: all make sense. */
 static const char *misplaced(const struct bench_arguments *a)
 {
@@ -505,6 +524,7 @@ static const char *misplaced(const struct bench_arguments *a)
 static int lead(struct tt_bench_job *job, void *arg)
 {
     struct bench_arguments *a = arg;
+    read_arguments(a);
     const char *why = misplaced(a);
     a->job = job;
     if (!why) return bench(a);
@@ -514,20 +534,11 @@ static int lead(struct tt_bench_job *job, void *arg)
 
 int tt_bench_main(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = options,
-        .parser = parse,
-        .args_doc = "PROBLEM...\n--plan FILE [PROBLEM...]\n--random S",
-        .doc = "Starts a problem's ranks, verifies its results, and times it: batches of calls "
-               "without a barrier, each call with other buffers, each batch by its slowest rank. "
-               "If a launcher has started the command as the ranks of a job, as in mpirun -n 8 "
-               "tutti bench allreduce/f64/sum/64K, these ranks are timed: the problem "
-               "needs no /pRANKS, and rank 0 prints.\v" TT_PROBLEM_HELP,
-    };
-    struct bench_arguments arguments = {.time_ns = 300000000, .seed = 1};
+    struct bench_arguments arguments = {
+        .argc = argc, .argv = argv, .time_ns = 300000000, .seed = 1};
     int code;
-    tt_arg_parse(&argp, argc, argv, 0, &arguments);
     if (tt_bench_as_rank(lead, &arguments, &code)) return code;
+    read_arguments(&arguments);
     if (arguments.random_ns) return bench_random(&arguments);
     if (arguments.nodes && !use_nodes(arguments.nodes)) return TT_EXIT_FAILED;
     return bench(&arguments);

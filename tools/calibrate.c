@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "write.h"
 
 struct calibrate_arguments {
     const char *output;
@@ -185,15 +186,14 @@ static int failed(void)
 }
 
 /* Finds the path of the file to write: `output`, or the file of this machine if `output` is NULL.
- * Returns false after printing the error. */
+ * Returns false after printing the error, also if the command would read the file for another
+ * setting. */
 static bool find_path(const char *output, char path[TT_MACHINE_PATH])
 {
     char why[TT_MACHINE_WHY];
-    if (output) {
-        snprintf(path, TT_MACHINE_PATH, "%s", output);
-        return true;
-    }
-    if (tt_machine_path(path, why)) return true;
+    bool found = output || tt_machine_path(path, why);
+    if (output) snprintf(path, TT_MACHINE_PATH, "%s", output);
+    if (found) return tt_write_spares("tutti calibrate", path, NULL, "TUTTI_MACHINE");
     fprintf(stderr, "tutti calibrate: there is no file to write: %s; --output names one\n", why);
     return false;
 }

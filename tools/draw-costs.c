@@ -17,6 +17,7 @@
 #include "command.h"
 #include "draw.h"
 #include "draw/svg.h"
+#include "write.h"
 
 enum {
     SIZES = 20, /* the number of sizes: 8 bytes, 16, ... 4 MiB */
@@ -367,7 +368,9 @@ int tt_draw_costs(const struct tt_draw *draw, const char *problem, const char *m
     d.text = problem;
     d.scheme = draw->scheme;
     if (!tt_case_open(&d.c, "tutti draw", problem, NULL, NULL)) return TT_EXIT_USAGE;
-    int code = draw_it(&d, draw, measured);
+    bool apart = tt_write_apart("tutti draw", draw->output, measured) &&
+                 tt_write_spares("tutti draw", draw->output, d.c.problem.map, NULL);
+    int code = apart ? draw_it(&d, draw, measured) : TT_EXIT_USAGE;
     tt_case_close(&d.c);
     return code;
 }

@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -19,6 +20,7 @@
 #include "draw/svg.h"
 #include "job/wait.h"
 #include "picture.h"
+#include "write.h"
 
 enum { PAD = 6, GAP = 5, LINE = 16, BAR = 21, SMALL = 11 };
 
@@ -405,6 +407,7 @@ int tt_draw_machine(const struct tt_draw *draw, int ranks)
         fprintf(stderr, "tutti draw: a machine is drawn as .svg, .png or .json\n");
         return TT_EXIT_USAGE;
     }
+    if (!tt_write_apart("tutti draw", draw->output, getenv("HWLOC_XMLFILE"))) return TT_EXIT_USAGE;
     if (!open_machine(&m))
         fprintf(stderr, "tutti draw: hwloc cannot read the topology of this machine\n");
     else

@@ -19,6 +19,7 @@
 #include "draw.h"
 #include "draw/trace.h"
 #include "fabric/trace-part.h"
+#include "write.h"
 
 static int complain(const char *path, const char *text)
 {
@@ -144,25 +145,29 @@ static bool is_outdated(const char *path)
     return access(part, R_OK) == 0;
 }
 
-static int add_rank(struct tt_trace *trace, const char *folder, const char *name)
+/* Adds the trace of a rank in a folder. The traces of the user must survive, also one that is not
+ * read because it is outdated: so none of them may be the file `output`. */
+static int add_rank(struct tt_trace *trace, const char *folder, const char *name,
+                    const char *output)
 {
     char path[4096];
     int whole = rank_of(name, ".json"), part = rank_of(name, ".part");
     int rank = whole >= 0 ? whole : part;
     if (rank < 0) return TT_EXIT_OK;
     snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (!tt_write_apart("tutti draw", output, path)) return TT_EXIT_USAGE;
     if (whole >= 0 && is_outdated(path)) return TT_EXIT_OK;
     if (tt_trace_seen(trace, rank) != TUTTI_OK) return complain(path, tutti_error());
     return add_file(trace, path);
 }
 
-static int add_folder(struct tt_trace *trace, const char *path)
+static int add_folder(struct tt_trace *trace, const char *path, const char *output)
 {
     struct dirent **entry;
     int code = TT_EXIT_OK, n = scandir(path, &entry, NULL, alphasort);
     if (n < 0) return complain(path, strerror(errno));
     for (int i = 0; i < n; i++) {
-        if (code == TT_EXIT_OK) code = add_rank(trace, path, entry[i]->d_name);
+        if (code == TT_EXIT_OK) code = add_rank(trace, path, entry[i]->d_name, output);
         free(entry[i]);
     }
     free(entry);
@@ -171,19 +176,21 @@ static int add_folder(struct tt_trace *trace, const char *path)
     return code;
 }
 
-static int add(struct tt_trace *trace, const char *path)
+static int add(struct tt_trace *trace, const char *path, const char *output)
 {
     struct stat info;
     if (stat(path, &info) != 0) return complain(path, strerror(errno));
-    return S_ISDIR(info.st_mode) ? add_folder(trace, path) : add_file(trace, path);
+    if (S_ISDIR(info.st_mode)) return add_folder(trace, path, output);
+    return tt_write_apart("tutti draw", output, path) ? add_file(trace, path) : TT_EXIT_USAGE;
 }
 
-int tt_draw_read(const char *const *paths, int n, int64_t execution, struct tt_picture *picture)
+int tt_draw_read(const char *const *paths, int n, int64_t execution, const char *output,
+                 struct tt_picture *picture)
 {
     struct tt_trace trace;
     int code = TT_EXIT_OK;
     tt_trace_begin(&trace);
-    for (int i = 0; i < n && code == TT_EXIT_OK; i++) code = add(&trace, paths[i]);
+    for (int i = 0; i < n && code == TT_EXIT_OK; i++) code = add(&trace, paths[i], output);
     if (code == TT_EXIT_OK) {
         tutti_status status = tt_trace_end(&trace, execution, picture);
         if (status != TUTTI_OK) fprintf(stderr, "tutti draw: %s: %s\n", paths[0], tutti_error());

@@ -253,7 +253,9 @@ static int draw_case(struct draw_arguments *a, struct tt_case *c, const struct t
     draw->model = &a->model_options.model;
     draw->net = c->net.nodes > 0 ? &c->net : NULL;
     if (!draw->algorithm) return TT_EXIT_USAGE;
-    if (!tt_write_apart("tutti draw", draw->output, a->plan)) return TT_EXIT_USAGE;
+    if (!tt_write_apart("tutti draw", draw->output, a->plan) ||
+        !tt_write_spares("tutti draw", draw->output, c->problem.map, NULL))
+        return TT_EXIT_USAGE;
     if (!tt_write_try("tutti draw", draw->output)) return TT_EXIT_FAILED;
     /* A time diagram in SVG shows at most TT_SVG_RANKS ranks. Only the events of these ranks are
      * recorded, because the events of further ranks would use up the room. */
@@ -346,9 +348,8 @@ static int draw_trace(struct draw_arguments *a)
 {
     struct tt_draw *draw = &a->draw;
     struct tt_net net = {.nodes = 0};
-    for (int i = 0; i < a->words_n; i++)
-        if (!tt_write_apart("tutti draw", draw->output, a->words[i])) return TT_EXIT_USAGE;
-    int code = tt_draw_read(a->words, a->words_n, a->execution, &draw->picture);
+    if (!tt_write_spares("tutti draw", draw->output, a->network, NULL)) return TT_EXIT_USAGE;
+    int code = tt_draw_read(a->words, a->words_n, a->execution, draw->output, &draw->picture);
     if (code != TT_EXIT_OK) return code;
     tutti_status status = find_network(draw, a->network, &net);
     if (status == TUTTI_OK) {

@@ -42,9 +42,11 @@ struct tt_draw {
 };
 
 /* Reads n paths, each a file or a folder of rank-R.json and rank-R.part, into a picture of one
- * execution of the job, or of all executions if `execution` is -1. The caller frees the picture if
- * the result is TT_EXIT_OK. Returns an exit code after printing the error. */
-int tt_draw_read(const char *const *paths, int n, int64_t execution, struct tt_picture *picture);
+ * execution of the job, or of all executions if `execution` is -1. Refuses to read the file
+ * `output`, to which the picture will be written. The caller frees the picture if the result is
+ * TT_EXIT_OK. Returns an exit code after printing the error. */
+int tt_draw_read(const char *const *paths, int n, int64_t execution, const char *output,
+                 struct tt_picture *picture);
 /* Returns the format that the ending of the path stands for. It is SVG for the ending .png, because
  * a PNG is made from an SVG, and for the path "-". Returns TT_DRAW_FORMATS_N if the ending is
  * unknown. Sets *png to whether the path ends in .png. */

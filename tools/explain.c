@@ -4,9 +4,12 @@
  * apply with their predicted times, the parts of the time, and why the other algorithms do not
  * apply.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "choose/predict.h"
 #include "command.h"
@@ -391,6 +394,35 @@ static void say_left_out(const struct tt_world_facts *world)
                 (long long)world->algorithm_bytes, TT_FACTS_ALGORITHM - 1);
 }
 
+/* Goes to the folder of rank 0, by which the job finds the plan files in its TUTTI_ALGORITHM.
+ * Returns a descriptor of the folder in which this process was; -1 after printing the error. */
+static int enter_folder(const struct tt_job_page *page)
+{
+    char path[32];
+    pid_t pid = tt_job_pid(page, 0);
+    int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
+    if (here >= 0 && pid > 0 && chdir(path) == 0) return here;
+    fprintf(stderr,
+            "tutti explain: the folder of rank 0, in which the job looks for plan files, cannot be "
+            "entered: %s\n",
+            pid > 0 ? strerror(errno) : "the rank is in another PID namespace");
+    if (here >= 0) close(here);
+    return -1;
+}
+
+/* Opens the problem with the plan file that the job's TUTTI_ALGORITHM may name for it. */
+static bool open_with_files(struct explanation *e, const struct tt_job_page *page,
+                            const struct tt_common *common)
+{
+    int here = enter_folder(page);
+    if (here < 0) return false;
+    bool opened = tt_case_open(&e->c, "tutti explain", e->text, NULL, common);
+    if (fchdir(here) != 0) perror("tutti explain: the folder of the command");
+    close(here);
+    return opened;
+}
+
 static bool open_in(struct explanation *e, const struct tt_job_page *page)
 {
     const struct tt_common *common = client_of(page);
@@ -400,6 +432,7 @@ static bool open_in(struct explanation *e, const struct tt_job_page *page)
     if (!tt_problem_open("tutti explain", &e->c.problem, e->text) || !can_be_known(e, page, common))
         return false;
     say_left_out(&common->world);
+    if (strstr(common->world.algorithm, "=@")) return open_with_files(e, page, common);
     return tt_case_open(&e->c, "tutti explain", e->text, NULL, common);
 }
 

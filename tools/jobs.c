@@ -198,9 +198,7 @@ void tt_jobs_free(struct tt_jobs *jobs)
 
 /* ---- A job ---- */
 
-/* Returns the id that the process of a rank has in the PID namespace of this process. Returns 0 if
- * the rank is on another machine or in another PID namespace, or has no process yet. */
-static pid_t pid_of(const struct tt_job_page *page, int rank)
+pid_t tt_job_pid(const struct tt_job_page *page, int rank)
 {
     const struct tt_job_rank *r = &page->rank[rank];
     return r->arena >= 0 && tt_roll_process(r) != TT_ROLL_UNSEEN ? atomic_load(&r->pid) : 0;
@@ -212,7 +210,7 @@ pid_t tt_job_starter(const struct tt_job_page *page, pid_t found_in, char name[T
     name[0] = '\0';
     if (page->threads) return 0;
     for (int r = page->size - 1; r >= 0; r--)
-        if (pid_of(page, r) && tt_roll_process(&page->rank[r])) rank = pid_of(page, r);
+        if (tt_job_pid(page, r) && tt_roll_process(&page->rank[r])) rank = tt_job_pid(page, r);
     pid_t parent = parent_of(rank);
     if (strcmp(proc_text(parent, "comm", name, TT_STARTER_NAME), "tutti-guard") != 0) return parent;
     parent = parent_of(parent);
@@ -223,7 +221,7 @@ pid_t tt_job_starter(const struct tt_job_page *page, pid_t found_in, char name[T
 bool tt_job_has(const struct tt_job_page *page, pid_t starter, pid_t found_in, pid_t pid)
 {
     bool has = pid == starter || pid == found_in;
-    for (int r = 0; r < page->size; r++) has = has || pid_of(page, r) == pid;
+    for (int r = 0; r < page->size; r++) has = has || tt_job_pid(page, r) == pid;
     return has;
 }
 
@@ -271,7 +269,7 @@ char *tt_job_program(const struct tt_job_page *page, pid_t found_in, char *text,
     char name[32];
     pid_t running = found_in;
     for (int r = page->size - 1; r >= 0; r--)
-        if (pid_of(page, r) && is_running(page, r)) running = pid_of(page, r);
+        if (tt_job_pid(page, r) && is_running(page, r)) running = tt_job_pid(page, r);
     if (!*proc_text(running, "cmdline", text, n))
         snprintf(text, n, "[%s]", proc_text(running, "comm", name, sizeof name));
     return text;

@@ -32,6 +32,9 @@ struct tt_jobs {
 void tt_jobs_find(struct tt_jobs *jobs);
 void tt_jobs_free(struct tt_jobs *jobs);
 
+/* Returns the id that the process of a rank has in the PID namespace of this process. Returns 0 if
+ * the rank is on another machine or in another PID namespace, or has no process yet. */
+pid_t tt_job_pid(const struct tt_job_page *page, int rank);
 /* tt_job_starter returns the process that started the ranks, and writes its name. If there is a
  * guard process between launcher and ranks, the result is the launcher. Returns 0 if the ranks are
  * threads or the process is not known. */

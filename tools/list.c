@@ -32,6 +32,11 @@ struct list_arguments {
     const char *problem, **word; /* collectives and algorithms named on the command line */
     int words;
     struct tt_case c; /* the problem, and the machine for which its algorithm is chosen */
+    /* the rows of the plan files that TUTTI_ALGORITHM names, of the problem's collective only if
+     * there is a problem; `opened` are those of which `c` is not the owner */
+    const struct tt_algorithm *file[TT_COLLS];
+    struct tt_plan_row opened[TT_COLLS];
+    int files;
 };
 
 static const struct argp_option options[] = {
@@ -50,35 +55,6 @@ static const struct argp_option options[] = {
 };
 
 /* ---- Arguments ---- */
-
-static bool is_algorithm(const char *word)
-{
-    for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
-        if (strcmp((*a)->name, word) == 0) return true;
-    return false;
-}
-
-static bool is_collective(const char *word)
-{
-    return tt_word_find(&tt_coll_words, word, strlen(word)) >= 0;
-}
-
-static void check_word(const struct argp_state *state, const char *word)
-{
-    const char *names[256];
-    size_t n = 0;
-    if (is_algorithm(word) || is_collective(word)) return;
-    for (int coll = 0; coll < TT_COLLS; coll++) names[n++] = tt_coll_name((enum tt_coll)coll);
-    for (const struct tt_algorithm *const *a = tt_algorithms; *a && n < 256; a++)
-        names[n++] = (*a)->name;
-    const char *nearest = tt_nearest(word, names, n);
-    if (nearest)
-        argp_error(state, "'%s' is neither a collective nor an algorithm; did you mean '%s'?", word,
-                   nearest);
-    else
-        argp_error(state, "'%s' is neither a collective nor an algorithm; `tutti list` lists all",
-                   word);
-}
 
 static void check_forms(const struct list_arguments *a, const struct argp_state *state)
 {
@@ -102,16 +78,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_APPLICABLE: a->applicable = true; return 0;
     case OPTION_SOURCES: a->sources = true; return 0;
     case OPTION_NAMES: a->names = true; return 0;
-    case ARGP_KEY_ARG:
-        check_word(state, arg);
-        a->word[a->words++] = arg;
-        return 0;
+    case ARGP_KEY_ARG: a->word[a->words++] = arg; return 0;
     case ARGP_KEY_END: check_forms(a, state); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
 }
 
 /* ---- Selecting rows ---- */
+
+static bool is_collective(const char *word)
+{
+    return tt_word_find(&tt_coll_words, word, strlen(word)) >= 0;
+}
 
 /* Returns why the algorithm does not apply to the problem; NULL if the algorithm applies, or no
  * problem was given. */
@@ -139,13 +117,13 @@ static bool is_named(const struct list_arguments *a, const struct tt_algorithm *
 }
 
 /* Returns row number i of all rows, or NULL after the last one. The rows are the algorithms of the
- * table and then the plan file that TUTTI_ALGORITHM names for the problem, if there is one. */
+ * table and then the plan files that TUTTI_ALGORITHM names. */
 static const struct tt_algorithm *row_at(const struct list_arguments *a, int i)
 {
     int n = 0;
     while (n < i && tt_algorithms[n]) n++;
     if (tt_algorithms[n]) return tt_algorithms[n];
-    return n == i && a->c.row.p > 0 ? &a->c.row.row : NULL;
+    return i - n < a->files ? a->file[i - n] : NULL;
 }
 
 static bool is_wanted(const struct list_arguments *a, const struct tt_algorithm *algorithm)
@@ -335,6 +313,34 @@ static int print_json(struct list_arguments *a)
 
 /* ---- Command line ---- */
 
+/* Returns whether the word is the name of a collective or of an algorithm. If not, prints the
+ * error, with the most similar name. */
+static bool is_name(const struct list_arguments *a, const char *word)
+{
+    enum { MOST = 256 };
+    const char *names[MOST];
+    const struct tt_algorithm *row;
+    size_t n = 0;
+    for (int coll = 0; coll < TT_COLLS; coll++) names[n++] = tt_coll_name((enum tt_coll)coll);
+    for (int i = 0; (row = row_at(a, i)) && n < MOST; i++) names[n++] = row->name;
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], word) == 0) return true;
+    const char *nearest = tt_nearest(word, names, n);
+    fprintf(stderr, "tutti list: '%s' is neither a collective nor an algorithm; ", word);
+    if (nearest)
+        fprintf(stderr, "did you mean '%s'?\n", nearest);
+    else
+        fprintf(stderr, "`tutti list` lists all\n");
+    return false;
+}
+
+static bool are_names(const struct list_arguments *a)
+{
+    for (int i = 0; i < a->words; i++)
+        if (!is_name(a, a->word[i])) return false;
+    return true;
+}
+
 /* Returns whether at least one selected row of the table of algorithms has `word` as its collective
  * or as its name. The problem and all words on the command line together select the rows. */
 static bool is_of_use(const struct list_arguments *a, const char *word)
@@ -387,6 +393,42 @@ static const char doc[] =
     "to start, t_w that for a byte, gamma that to reduce a byte, q slices. " TT_PROBLEM_HELP
     " Exit status: 0 done, 1 no such algorithm, 2 wrong usage.";
 
+/* Opens the plan files that TUTTI_ALGORITHM names. Prints errors: once, if the setting itself is
+ * wrong, or for each wrong file. Then some rows are missing; the others can still be listed. */
+static void open_files(struct list_arguments *a)
+{
+    char path[TT_PLAN_PATH];
+    for (int coll = 0; coll < TT_COLLS; coll++) {
+        const struct tt_call call = {.coll = (enum tt_coll)coll};
+        struct tt_plan_row *row = &a->opened[coll];
+        if (tt_choose_file(&call, path) != TUTTI_OK) {
+            fprintf(stderr, "tutti list: %s\n", tutti_error());
+            return;
+        }
+        if (path[0] && tt_plan_row_named(row, "tutti list", call.coll))
+            a->file[a->files++] = &row->row;
+    }
+}
+
+/* Opens the plan files, and the problem if there is one. Returns false, after printing the error,
+ * if the problem cannot be opened. */
+static bool open_rows(struct list_arguments *a)
+{
+    if (!a->problem) {
+        open_files(a);
+        return true;
+    }
+    if (!tt_case_open(&a->c, "tutti list", a->problem, NULL, NULL)) return false;
+    if (a->c.row.p > 0) a->file[a->files++] = &a->c.row.row;
+    return true;
+}
+
+static void close_rows(struct list_arguments *a)
+{
+    for (int coll = 0; coll < TT_COLLS; coll++) tt_plan_row_close(&a->opened[coll]);
+    if (a->problem) tt_case_close(&a->c);
+}
+
 int tt_list_main(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -395,11 +437,8 @@ int tt_list_main(int argc, char **argv)
     int code = TT_EXIT_FAILED;
     if (!a.word) return code;
     tt_arg_parse(&argp, argc, argv, 0, &a);
-    if (a.problem && !tt_case_open(&a.c, argv[0], a.problem, NULL, NULL))
-        code = TT_EXIT_USAGE;
-    else
-        code = print(&a);
-    if (a.problem) tt_case_close(&a.c);
+    code = open_rows(&a) && are_names(&a) ? print(&a) : TT_EXIT_USAGE;
+    close_rows(&a);
     tt_free(a.word);
     return code;
 }

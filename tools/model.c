@@ -242,23 +242,29 @@ static bool both_directions_fit(const struct tt_model *model, const char *comman
     return one;
 }
 
-/* Returns whether the simulated time surely fits in 64 bits, in which a simulation counts
- * picoseconds. If it does not, prints the error. The time is estimated from above: as if each of
- * the p ranks sent one message with all of its n elements, one rank after the other, and as if all
- * costs of the model, also those of other kinds of models, applied to each message. This estimate
- * must be well below the limit. */
+/* Returns whether the simulated time and the times by formulas surely fit in 64 bits, in which they
+ * are counted in picoseconds. If not, prints the error. The time is estimated from above: as if
+ * each of the p ranks sent one message with all of its n elements, one rank after the other, and as
+ * if all costs of the model, also those of other kinds of models, applied to each message. This
+ * estimate must be well below the limit of 64 bits. The simulated time may be much shorter, because
+ * most ranks send at the same time. */
 static bool can_be_counted(const struct tt_model *m, const struct tt_case *c, const char *command,
                            const char *text)
 {
+    enum { MOST_DAYS = 10 };
+    const double day_ps = 86400e12;
     const struct tt_problem *problem = &c->problem;
     double byte_ps = (double)m->tw_ps + (double)m->tr_ps + (double)m->gamma_ps +
                      (double)m->big_g_ps + (double)m->near_tw_ps;
     double start_ps = (double)m->ts_ps + (double)m->hop_ps + (double)m->l_ps + (double)m->o_ps +
                       (double)m->g_ps + (double)m->near_ts_ps;
     double bytes = (double)problem->n * (double)problem->call.sz;
-    if (problem->p * (bytes * byte_ps + start_ps) < 1e18) return true;
-    fprintf(stderr, "%s: %s: would take more than the ten days that can be simulated\n", command,
-            text);
+    double days = problem->p * (bytes * byte_ps + start_ps) / day_ps;
+    if (days <= MOST_DAYS) return true;
+    fprintf(stderr,
+            "%s: %s: if one rank after the other sent its data, this would take %.1f days under "
+            "the model; at most %d are allowed: take fewer bytes, fewer ranks or shorter times\n",
+            command, text, days, MOST_DAYS);
     return false;
 }
 

@@ -22,6 +22,7 @@ static tutti_status run(const struct tt_case *c, const struct tt_algorithm *algo
                         struct tt_sim_result *result)
 {
     struct tt_simulation simulation = {.algorithm = algorithm,
+                                       .file = tt_plan_row_file(algorithm),
                                        .problem = &c->problem,
                                        .map = &c->map,
                                        .model = model,

@@ -110,15 +110,12 @@ static bool pick_file(struct tt_case *c, const char *command, const struct tt_ca
     return false;
 }
 
-/* Picks the algorithm of this name, or the one that the library would choose if `name` is NULL.
- * `job` is as in tt_case_open. The path of a plan file in a job's TUTTI_ALGORITHM is relative to
- * the folder of the job, so this command does not open it. */
-static bool pick(struct tt_case *c, const char *command, const char *name,
-                 const struct tt_common *job)
+/* Picks the algorithm of this name, or the one that the library would choose if `name` is NULL. */
+static bool pick(struct tt_case *c, const char *command, const char *name)
 {
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
     c->given = c->problem.call;
-    if (!name && !job && !pick_file(c, command, &call)) return false;
+    if (!name && !pick_file(c, command, &call)) return false;
     if (c->algorithm) return true;
     if (!name) {
         if (tt_choose(&call, &c->map, c->rankings, &c->algorithm, &c->by) == TUTTI_OK) {
@@ -256,7 +253,7 @@ bool tt_case_open(struct tt_case *c, const char *command, const char *text, cons
     if (!open_in(command, &c->problem, text, job)) return false;
     bool filled =
         make_room(c, command) && (job ? fill_map_of(c, command, job) : fill_map(c, command));
-    bool picked = filled && pick(c, command, algorithm, job);
+    bool picked = filled && pick(c, command, algorithm);
     /* the caller may free the record, and with it the value of TUTTI_ALGORITHM */
     if (job) tt_choose_force(NULL);
     if (!picked) tt_case_close(c);

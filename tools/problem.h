@@ -59,8 +59,9 @@ const struct tt_algorithm *tt_algorithm_named(const char *command, enum tt_coll 
 /* Opens the problem as it would run on this machine, with the algorithm of that name, or with the
  * one that the library would choose if `algorithm` is NULL. If `job` is not NULL, it is a copy of
  * the record that a running job has of a client. The problem is then opened as it would run in the
- * world of that client, which must have as many ranks as the problem. Returns false after printing
- * the error. The caller closes the case with tt_case_close. */
+ * world of that client, which must have as many ranks as the problem. If a plan file of the job has
+ * a relative path, this process must be in the folder of the job's rank 0. Returns false after
+ * printing the error. The caller closes the case with tt_case_close. */
 bool tt_case_open(struct tt_case *c, const char *command, const char *text, const char *algorithm,
                   const struct tt_common *job);
 /* Opens the problem for a simulation, without an algorithm: each rank is on a node of its own

@@ -129,6 +129,7 @@ static struct tt_simulation simulation_of(const struct sim_arguments *a, const s
                                           const struct tt_algorithm *algorithm)
 {
     return (struct tt_simulation){.algorithm = algorithm,
+                                  .file = tt_plan_row_file(algorithm),
                                   .problem = &c->problem,
                                   .map = &c->map,
                                   .model = &a->model_options.model};
@@ -390,7 +391,9 @@ static int check_and_run(struct sim_arguments *a, struct tt_case *c, struct tt_p
     }
     if (!tt_write_apart("tutti sim", a->json, a->plan) ||
         !tt_write_apart("tutti sim", a->trace, a->plan) ||
-        !tt_write_apart("tutti sim", a->trace, a->json))
+        !tt_write_apart("tutti sim", a->trace, a->json) ||
+        !tt_write_spares("tutti sim", a->json, c->problem.map, NULL) ||
+        !tt_write_spares("tutti sim", a->trace, c->problem.map, NULL))
         return TT_EXIT_USAGE;
     if (a->json && !tt_write_try("tutti sim", a->json)) return TT_EXIT_FAILED;
     if (a->trace && !tt_write_try("tutti sim", a->trace)) return TT_EXIT_FAILED;

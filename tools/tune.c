@@ -23,16 +23,18 @@
 #include "problem.h"
 #include "text/text.h"
 #include "type/type.h"
+#include "write.h"
 
 enum { OPTION_SIZES = 256, OPTION_TIME, OPTION_STEP };
 enum { ALGORITHMS = 8, CANDIDATES = 20, ROUNDS = 3, MARGIN = 3 };
 
 struct tune_arguments {
-    char **problem;
+    int argc; /* the arguments as they were given */
+    char **argv, **problem;
     int problems, ranks;
     int64_t first_bytes, last_bytes, step, time_ns;
     const char *output;
-    char wisdom[TT_FILE_PATH]; /* the file that TUTTI_WISDOM names */
+    char wisdom[TT_FILE_PATH]; /* the file that TUTTI_WISDOM names; "": it names none */
 };
 
 /* An algorithm with its parameters, and the times in ps that it took in the rounds so far. */
@@ -453,6 +455,7 @@ static bool find_output(const char *output, char path[TT_FILE_PATH])
         fprintf(stderr, "tutti tune: there is no file to write: %s; --output names one\n", why);
         return false;
     }
+    if (!tt_write_spares("tutti tune", path, NULL, "TUTTI_WISDOM")) return false;
     bool good = tt_file_try(path) == TUTTI_OK;
     if (!good) fprintf(stderr, "tutti tune: %s\n", tutti_error());
     if (good && !(good = tt_wisdom_takes_lines(path, why)))
@@ -475,11 +478,21 @@ static bool are_problems(const struct tuning *t)
     return good;
 }
 
-/* Tunes the problems, in jobs that this function starts or, if `job` is not NULL, as rank 0 of that
- * job. Returns the exit code. */
+/* Parses the arguments of the process into *a. Exits after an error, which it prints. */
+static void read_arguments(struct tune_arguments *a)
+{
+    static const struct argp argp = {
+        .options = options, .parser = parse, .args_doc = "[PROBLEM...]", .doc = doc};
+    tt_arg_parse(&argp, a->argc, a->argv, 0, a);
+    if (!a->output && a->wisdom[0]) a->output = a->wisdom;
+}
+
+/* Reads the arguments and tunes the problems, in jobs that this function starts or, if `job` is not
+ * NULL, as rank 0 of that job. Returns the exit code. */
 static int tune(struct tt_bench_job *job, void *arg)
 {
     struct tuning t = {.a = arg, .job = job};
+    read_arguments(arg);
     if (job && t.a->ranks) {
         fprintf(stderr, "tutti tune: not in a job that a launcher has started: --ranks: the "
                         "launcher has started the ranks\n");
@@ -496,25 +509,24 @@ static int tune(struct tt_bench_job *job, void *arg)
     return t.failed ? TT_EXIT_FAILED : TT_EXIT_OK;
 }
 
-/* Takes the file that TUTTI_WISDOM names for --output, unless that is given. Then switches the
- * setting off, so that ranks do not warn if the file does not exist yet. */
+/* Keeps the name of the file that TUTTI_WISDOM names, which is the default of --output. Then
+ * switches the setting off, so that ranks do not warn if the file does not exist yet. */
 static void take_wisdom(struct tune_arguments *a)
 {
     const char *named = tt_setting("TUTTI_WISDOM");
     if (!named || strcmp(named, "0") == 0) return;
     snprintf(a->wisdom, sizeof a->wisdom, "%s", named);
-    if (!a->output) a->output = a->wisdom;
     setenv("TUTTI_WISDOM", "0", 1);
 }
 
 int tt_tune_main(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = options, .parser = parse, .args_doc = "[PROBLEM...]", .doc = doc};
-    struct tune_arguments a = {
-        .problem = tt_calloc((size_t)argc, sizeof *a.problem), .step = 4, .time_ns = 50000000};
+    struct tune_arguments a = {.argc = argc,
+                               .argv = argv,
+                               .problem = tt_calloc((size_t)argc, sizeof *a.problem),
+                               .step = 4,
+                               .time_ns = 50000000};
     if (!a.problem) return TT_EXIT_FAILED;
-    tt_arg_parse(&argp, argc, argv, 0, &a);
     take_wisdom(&a);
     int code;
     if (!tt_bench_as_rank(tune, &a, &code)) code = tune(NULL, &a);

@@ -18,11 +18,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cache-file.h"
 #include "base/file-limit.h"
+#include "choose/choose.h"
+#include "plan/network.h"
 
 static bool is_dash(const char *path)
 {
     return strcmp(path, "-") == 0;
+}
+
+static bool is_same(const struct stat *is, const struct stat *that)
+{
+    return is->st_dev == that->st_dev && is->st_ino == that->st_ino;
 }
 
 /* Returns a descriptor by which this process can write the file; -1: there is none. A file that is
@@ -32,7 +40,7 @@ static int find_open(const struct stat *file)
     enum { LOOKS = 256 };
     struct stat is;
     for (int fd = STDOUT_FILENO; fd < LOOKS; fd++)
-        if (fstat(fd, &is) == 0 && is.st_dev == file->st_dev && is.st_ino == file->st_ino &&
+        if (fstat(fd, &is) == 0 && is_same(&is, file) &&
             (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY)
             return fd;
     return -1;
@@ -88,18 +96,15 @@ static bool overwrite(const char *path, const char *text, size_t n)
     return write_and_close(open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOCTTY), text, n);
 }
 
-/* Makes a new file in the folder of the file `old`, and gives it the permissions, owner and group
- * of that file. Its name is short, because the old name may be as long as a name can be. Returns
- * -1, and leaves no file, if one of this fails. */
-static int make_beside(const char *old, const struct stat *is, char **name)
+/* Makes a new file that can take the place of the file `old`: beside it, with the same permissions,
+ * owner and group. Returns -1, and leaves no file, if there can be none. */
+static int make_alike(const char *old, const struct stat *is, char name[TT_FILE_BESIDE])
 {
-    int folder = (int)(strrchr(old, '/') + 1 - old); /* realpath has returned `old` */
-    if (asprintf(name, "%.*s.tutti-XXXXXX", folder, old) < 0) *name = NULL;
-    int fd = *name ? mkostemp(*name, O_CLOEXEC) : -1;
-    if (fd < 0) return -1;
-    if (fchown(fd, is->st_uid, is->st_gid) == 0 && fchmod(fd, is->st_mode & 0777) == 0) return fd;
+    bool alike;
+    int fd = tt_file_beside(old, is, name, &alike);
+    if (fd < 0 || alike) return fd;
     close(fd);
-    unlink(*name);
+    unlink(name);
     return -1;
 }
 
@@ -109,14 +114,13 @@ static int make_beside(const char *old, const struct stat *is, char **name)
 static bool replace(const char *path, const struct stat *is, const char *text, size_t n)
 {
     if (access(path, W_OK) != 0) return false;
-    char *name = NULL, *old = is->st_nlink == 1 ? realpath(path, NULL) : NULL;
-    int fd = old ? make_beside(old, is, &name) : -1;
+    char name[TT_FILE_BESIDE], *old = is->st_nlink == 1 ? realpath(path, NULL) : NULL;
+    int fd = old ? make_alike(old, is, name) : -1;
     bool written = fd >= 0 && write_and_close(fd, text, n);
     bool replaced = written && rename(name, old) == 0;
     int error = errno;
     if (fd >= 0 && !replaced) unlink(name);
     errno = error;
-    free(name);
     free(old);
     return replaced || ((fd < 0 || written) && overwrite(path, text, n));
 }
@@ -189,17 +193,64 @@ bool tt_write_try(const char *command, const char *path)
     return is_dash(path) || can_write(path) || cannot(command, path);
 }
 
+/* Returns whether the paths, of which the first does not exist, are the same name in one folder. */
+static bool is_same_name(const char *path, const char *other)
+{
+    char *folder = NULL, *beside = NULL;
+    struct stat is, that;
+    const char *slash = strrchr(path, '/'), *stroke = strrchr(other, '/');
+    bool same = strcmp(slash ? slash + 1 : path, stroke ? stroke + 1 : other) == 0 &&
+                asprintf(&folder, "%.*s.", slash ? (int)(slash + 1 - path) : 0, path) > 0 &&
+                asprintf(&beside, "%.*s.", stroke ? (int)(stroke + 1 - other) : 0, other) > 0 &&
+                stat(folder, &is) == 0 && stat(beside, &that) == 0 && is_same(&is, &that);
+    free(folder);
+    free(beside);
+    return same;
+}
+
 bool tt_write_apart(const char *command, const char *path, const char *other)
 {
     struct stat is, that;
     if (!path || !other || is_dash(path) || is_dash(other)) return true;
     bool there = stat(path, &is) == 0;
-    bool same = there && stat(other, &that) == 0 && S_ISREG(is.st_mode) &&
-                is.st_dev == that.st_dev && is.st_ino == that.st_ino;
-    if (!same && (there || strcmp(path, other) != 0)) return true;
+    bool same = there ? S_ISREG(is.st_mode) && stat(other, &that) == 0 && is_same(&is, &that)
+                      : is_same_name(path, other);
+    if (!same) return true;
+    bool renamed = strcmp(path, other) != 0;
     fprintf(stderr,
-            "%s: %s: the command reads this file or writes it for another option, too; "
+            "%s: %s: the command reads this file or writes it for another option, too%s%s%s; "
             "name another file\n",
-            command, path);
+            command, path, renamed ? " (as " : "", renamed ? other : "", renamed ? ")" : "");
     return false;
+}
+
+/* Returns whether no setting names the file, which the command may then read: not as a file about
+ * this machine, unless the setting is `except`, and not as a network or a plan file. */
+static bool no_setting_names(const char *command, const char *path, const char *except)
+{
+    static const char *const settings[][2] = {
+        {"TUTTI_MACHINE", "machine"}, {"TUTTI_WISDOM", "wisdom"}, {"TUTTI_RANKINGS", "rankings"}};
+    char named[TT_FILE_PATH], why[TT_FILE_WHY];
+    /* Not by tt_setting, which would keep the value: tutti calibrate unsets it later. */
+    bool none = tt_write_apart(command, path, tt_network_path(getenv("TUTTI_NETWORK")));
+    for (size_t i = 0; none && i < sizeof settings / sizeof *settings; i++) {
+        const char *name = settings[i][0], *value = tt_setting(name);
+        if ((except && strcmp(except, name) == 0) || (value && strcmp(value, "0") == 0)) continue;
+        if (tt_file_path(name, settings[i][1], named, why))
+            none = tt_write_apart(command, path, named);
+    }
+    _Static_assert((int)TT_PLAN_PATH <= (int)TT_FILE_PATH, "`named` holds the path of a plan file");
+    for (int coll = 0; none && coll < TT_COLLS; coll++) {
+        const struct tt_call call = {.coll = (enum tt_coll)coll};
+        if (tt_choose_file(&call, named) == TUTTI_OK && named[0])
+            none = tt_write_apart(command, path, named);
+    }
+    return none;
+}
+
+bool tt_write_spares(const char *command, const char *path, const char *map, const char *except)
+{
+    return !path || is_dash(path) ||
+           (tt_write_apart(command, path, tt_network_path(map)) &&
+            no_setting_names(command, path, except));
 }

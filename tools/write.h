@@ -24,5 +24,10 @@ bool tt_write_try(const char *command, const char *path);
  * prints the error. A command calls this function for a file that it will write, and another file
  * that it reads or also writes. */
 bool tt_write_apart(const char *command, const char *path, const char *other);
+/* Returns whether tt_write_whole would write none of the files that the command may read because a
+ * setting names them, or because the map of a problem does (file:PATH; `map` may be NULL); if not,
+ * prints the error. `except`: a setting that may name the file, because the command writes the file
+ * for it; or NULL. */
+bool tt_write_spares(const char *command, const char *path, const char *map, const char *except);
 
 #endif

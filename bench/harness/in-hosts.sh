@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # in-hosts.sh NODES RATE COMMAND...: makes hosts with these numbers of slots (tests/hosts/lib.sh),

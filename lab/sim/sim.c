@@ -5,6 +5,7 @@
  */
 #include "sim/sim-inside.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "plan/words.h"
@@ -13,6 +14,8 @@
  * receives whose message has not come yet. */
 enum { TT_CAME, TT_POSTED };
 #define TT_SEEN 255 /* the stage of a signal that has come */
+
+enum { STEP_TEXT = 280 }; /* bytes of the text that names a step */
 
 struct tt_flag {
     /* stands for writer, lane and reader of the flag; 0 if this entry of the table is free */
@@ -602,17 +605,49 @@ static void begin_phase(struct tt_sim *sim, struct tt_sim_rank *rank, int64_t ti
     }
 }
 
+/* Writes the number of the step in its lane, and, if the plans come from a file, the place of the
+ * step there. `step`: the index of the step in plan->steps. Returns text. */
+static char *say_step(const struct tt_sim *sim, const struct tt_sim_rank *rank, int lane,
+                      uint32_t step, char text[STEP_TEXT])
+{
+    char place[STEP_TEXT - 24] = "";
+    if (sim->job->place)
+        sim->job->place(sim->job->arg, (int)(rank - sim->rank), step, place, sizeof place);
+    snprintf(text, STEP_TEXT, "step %u%s%s", step - rank->plan->lane[lane].first,
+             place[0] ? " at " : "", place);
+    return text;
+}
+
+/* Returns the step of the lane that starts the transfers with this id. Ids ascend. */
+static uint32_t starter_of(const struct tt_plan *plan, int lane, uint32_t id)
+{
+    uint32_t at = plan->lane[lane].first + plan->lane[lane].n - 1;
+    while (at > plan->lane[lane].first &&
+           (!tt_kind_starts((enum tt_kind)plan->steps[at].kind) || plan->steps[at].value > id))
+        at--;
+    return at;
+}
+
+static void report_unwaited(struct tt_sim *sim, const struct tt_sim_rank *rank, int lane,
+                            uint32_t id)
+{
+    char step[STEP_TEXT];
+    sim->status =
+        tt_fail(TUTTI_ERR_ARG, "the plan of rank %d ends without a wait for its transfer %%%u (%s)",
+                (int)(rank - sim->rank), id,
+                say_step(sim, rank, lane, starter_of(rank->plan, lane, id), step));
+}
+
 /* Records an error if a transfer that the lane has started is still under way. A plan must wait for
  * each one: when it completes, the memory of the lane may be gone. */
 static void check_waits(struct tt_sim *sim, const struct tt_sim_rank *rank,
                         const struct tt_sim_lane *l)
 {
-    size_t starts = rank->plan->lane[l - rank->lane].starts * TT_IN_FLIGHT;
-    for (size_t i = 0; i < starts; i++)
+    int lane = (int)(l - rank->lane);
+    uint32_t starts = rank->plan->lane[lane].starts * TT_IN_FLIGHT;
+    for (uint32_t i = 0; i < starts; i++)
         if (l->complete[i] == TT_NEVER && sim->status == TUTTI_OK)
-            sim->status = tt_fail(TUTTI_ERR_ARG,
-                                  "the plan of rank %d ends without a wait for its transfer %%%d",
-                                  (int)(rank - sim->rank), (int)(i / TT_IN_FLIGHT));
+            report_unwaited(sim, rank, lane, i / TT_IN_FLIGHT);
 }
 
 static void end_lane(struct tt_sim *sim, struct tt_sim_rank *rank, struct tt_sim_lane *l)
@@ -670,14 +705,15 @@ static void run(struct tt_sim *sim)
 static tutti_status stopped(const struct tt_sim *sim)
 {
     int r = 0;
+    char step[STEP_TEXT];
     while (!sim->rank[r].plan) r++;
     for (uint32_t i = 0; i < sim->rank[r].plan->lanes; i++) {
         const struct tt_sim_lane *l = &sim->rank[r].lane[i];
         if (l->ended || !l->has_step) continue;
-        return tt_fail(TUTTI_ERR_ARG, "%d of %d ranks wait for ever: rank %d at its %s, step %u",
+        return tt_fail(TUTTI_ERR_ARG, "%d of %d ranks wait for ever: rank %d at its %s, %s",
                        sim->job->p - sim->ended, sim->job->p, r,
                        tt_word(&tt_step_words, (int)l->step.kind),
-                       l->step.at - sim->rank[r].plan->lane[i].first);
+                       say_step(sim, &sim->rank[r], (int)i, l->step.at, step));
     }
     return tt_fail(TUTTI_ERR_ARG, "rank %d waits for ever", r);
 }

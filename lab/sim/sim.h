@@ -80,6 +80,10 @@ struct tt_sim_job {
     /* Returns the plan for one phase of the rank; NULL on an error. The phases are consecutive
      * parts of the algorithm's plan (coll.h). The simulator frees the plan. */
     struct tt_plan *(*plan)(void *arg, int rank, int phase);
+    /* Writes to `text` the place in a file from which step number `step` (in plan->steps) of the
+     * rank's plan comes, such as "FILE:7:3"; "" if it is not known. Returns text. NULL: the plans
+     * come from no file. Error messages show the place. */
+    char *(*place)(void *arg, int rank, uint32_t step, char *text, size_t size);
     void *arg;
     /* Called from time to time with the number of ranks that have ended and the number of messages
      * so far. May be NULL. */
@@ -108,8 +112,9 @@ struct tt_sim_result {
 
 /* Simulates all phases of all ranks (job->phases) to the end. Returns TUTTI_OK, and then
  * tt_sim_free frees the result. Errors: TUTTI_ERR_LIMIT if the time exceeds TT_SIM_LONGEST or a sum
- * of bytes does not fit in 63 bits; ERR_ARG if ranks wait for ever or a plan has an unknown step
- * (tutti_error() names the rank and the step); ERR_MEMORY, also when job->plan returns NULL. */
+ * of bytes does not fit in 63 bits; ERR_ARG if ranks wait for ever, a plan does not wait for one of
+ * its transfers, or it has an unknown step (tutti_error() names the rank and the step); ERR_MEMORY,
+ * also when job->plan returns NULL. */
 tutti_status tt_sim(const struct tt_sim_job *job, struct tt_sim_result *result);
 void tt_sim_free(struct tt_sim_result *result);
 

@@ -21,6 +21,15 @@ static struct tt_plan *plan_of(void *arg, int rank, int phase)
     return tt_builder_finish(run->builder);
 }
 
+/* The plans of all ranks were parsed for the call of rank 0 (tt_plan_file_plans). */
+static char *place_of(void *arg, int rank, uint32_t step, char *text, size_t size)
+{
+    const struct simulate_run *run = arg;
+    const struct tt_simulation *simulation = run->simulation;
+    struct tt_call call = tt_problem_call(simulation->problem, 0, run->room);
+    return tt_plan_file_place(simulation->file, &call, simulation->map->p, rank, step, text, size);
+}
+
 static void progress(void *arg, int ended, int64_t messages)
 {
     const struct tt_simulation *simulation = ((const struct simulate_run *)arg)->simulation;
@@ -74,6 +83,7 @@ tutti_status tt_simulate(const struct tt_simulation *simulation, struct tt_sim_r
                              .net = simulation->map->net,
                              .p = simulation->map->p,
                              .plan = plan_of,
+                             .place = simulation->file ? place_of : NULL,
                              .progress = progress,
                              .step = simulation->step ? step : NULL,
                              .message = simulation->message ? message : NULL,

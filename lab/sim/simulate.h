@@ -7,12 +7,15 @@
 #define TT_SIM_SIMULATE_H
 
 #include "coll/coll.h"
+#include "text/plan-file.h"
 #include "text/problem.h"
 #include "sim/sim.h"
 
 struct tt_simulation {
     /* the algorithm to simulate, which must apply to the problem */
     const struct tt_algorithm *algorithm;
+    /* the plan file from which the plans come; NULL if they come from none */
+    const struct tt_plan_file *file;
     const struct tt_problem *problem;
     const struct tt_map *map; /* the map of the ranks, with the network if the model needs one */
     const struct tt_model *model;

@@ -109,14 +109,21 @@ static void problem(struct tt_plan_file *file, struct tt_lex *in)
     file->has_problem = true;
 }
 
+/* Parses the header of a plan up to the name of the algorithm. */
+static enum tt_coll name_of(struct tt_lex *in, char name[TT_PLAN_FILE_NAME])
+{
+    tt_lex_need(in, "plan");
+    int coll = tt_lex_word(in, &tt_coll_words, "a collective");
+    tt_lex_need(in, "algorithm");
+    tt_lex_name(in, name, TT_PLAN_FILE_NAME, "an algorithm's name");
+    return (enum tt_coll)coll;
+}
+
 /* Parses the header of a plan up to its rank. Returns the rank, or ANY_RANK. */
 static int rank_of(struct tt_lex *in)
 {
-    char name[48];
-    tt_lex_need(in, "plan");
-    tt_lex_word(in, &tt_coll_words, "a collective");
-    tt_lex_need(in, "algorithm");
-    tt_lex_name(in, name, sizeof name, "an algorithm's name");
+    char name[TT_PLAN_FILE_NAME];
+    (void)name_of(in, name);
     tt_lex_need(in, "rank");
     if (tt_lex_take(in, "r")) return ANY_RANK;
     if (tt_lex_at_letter(in)) tt_lex_missing(in, "expected a rank: a number, or r for any rank");
@@ -206,6 +213,18 @@ static const struct tt_plan_section *find_for(const struct tt_plan_file *file, i
 {
     const struct tt_plan_section *s = find(file, rank);
     return s ? s : find(file, ANY_RANK);
+}
+
+bool tt_plan_file_name(const struct tt_plan_file *file, enum tt_coll *coll,
+                       char name[TT_PLAN_FILE_NAME])
+{
+    struct tt_text_error error;
+    const struct tt_plan_section *s = find_for(file, 0);
+    if (!s) return false;
+    struct tt_lex in = s->at;
+    in.error = &error;
+    *coll = name_of(&in, name);
+    return true;
 }
 
 char *tt_plan_file_place(const struct tt_plan_file *file, const struct tt_call *call, int p, int me,

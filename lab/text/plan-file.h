@@ -17,6 +17,7 @@
 #include "text/text.h"
 
 #define TT_PLAN_FILE_VERSION 1
+enum { TT_PLAN_FILE_NAME = 48 }; /* bytes of an algorithm's name */
 
 struct tt_plan_section; /* where a plan begins in the text, and whether it is for one rank or for
                          * any */
@@ -41,6 +42,10 @@ tutti_status tt_plan_file_open(struct tt_plan_file *file, const char *path);
 tutti_status tt_plan_file_text(struct tt_plan_file *file, const char *name, const char *text);
 void tt_plan_file_close(struct tt_plan_file *file);
 
+/* Sets *coll and `name` to the collective and the name of the algorithm in the header of the plan
+ * for rank 0. Returns false if there is no such plan. */
+bool tt_plan_file_name(const struct tt_plan_file *file, enum tt_coll *coll,
+                       char name[TT_PLAN_FILE_NAME]);
 /* Parses the plan of rank `me` of p for this call. If the file has a plan for this rank and a plan
  * for any rank, the former is used. Returns NULL if the text is wrong, has no plan for the rank, or
  * has a plan for another call; tutti_error() says which. The caller frees the plan. */

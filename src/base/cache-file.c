@@ -254,28 +254,34 @@ static tutti_status write_into(int fd, const char *path, void (*print)(FILE *, c
     return status;
 }
 
-/* Makes a new file in the folder of the target, under a name that no other process uses. The name
- * is short, because the name of the target may be as long as a name can be. The new file gets the
- * mode of the target and, if the system allows it, its owner and its group. */
-static tutti_status make_beside(const struct place_of_file *t, char temporary[TT_FILE_PATH + 16],
+int tt_file_beside(const char *path, const struct stat *like, char temporary[TT_FILE_BESIDE],
+                   bool *alike)
+{
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash + 1 - path) : 0;
+    snprintf(temporary, TT_FILE_BESIDE, "%.*s.tutti-XXXXXX", folder, path);
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    *alike = fd >= 0;
+    if (fd < 0 || !like) return fd;
+    bool owned = fchown(fd, like->st_uid, like->st_gid) == 0;
+    bool grouped = owned || fchown(fd, (uid_t)-1, like->st_gid) == 0;
+    /* if the group could not be set, the new file's group gets no access */
+    *alike = fchmod(fd, like->st_mode & (grouped ? 0777 : 0707)) == 0 && owned;
+    return fd;
+}
+
+static tutti_status make_beside(const struct place_of_file *t, char temporary[TT_FILE_BESIDE],
                                 int *fd)
 {
-    const char *slash = strrchr(t->path, '/');
-    int folder = slash ? (int)(slash + 1 - t->path) : 0;
-    snprintf(temporary, TT_FILE_PATH + 16, "%.*s.tutti-XXXXXX", folder, t->path);
-    *fd = mkostemp(temporary, O_CLOEXEC);
-    if (*fd < 0) return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s cannot be written", t->path);
-    if (!t->exists) return TUTTI_OK;
-    bool grouped =
-        fchown(*fd, t->is.st_uid, t->is.st_gid) == 0 || fchown(*fd, (uid_t)-1, t->is.st_gid) == 0;
-    /* if the group could not be set, the new file's group gets no access */
-    (void)fchmod(*fd, t->is.st_mode & (grouped ? 0777 : 0707));
-    return TUTTI_OK;
+    bool alike;
+    *fd = tt_file_beside(t->path, t->exists ? &t->is : NULL, temporary, &alike);
+    if (*fd >= 0) return TUTTI_OK;
+    return tt_fail_errno(TUTTI_ERR_SYSTEM, "%.300s cannot be written", t->path);
 }
 
 tutti_status tt_file_try(const char *path)
 {
-    char temporary[TT_FILE_PATH + 16];
+    char temporary[TT_FILE_BESIDE];
     struct place_of_file target;
     int fd;
     TT_TRY(find_target(path, &target));
@@ -288,7 +294,7 @@ tutti_status tt_file_try(const char *path)
 static tutti_status replace(const struct place_of_file *target, void (*print)(FILE *, const void *),
                             const void *arg)
 {
-    char temporary[TT_FILE_PATH + 16];
+    char temporary[TT_FILE_BESIDE];
     int fd;
     TT_TRY(make_beside(target, temporary, &fd));
     tutti_status status = write_into(fd, target->path, print, arg);

@@ -13,10 +13,16 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/base.h"
 
-enum { TT_FILE_PATH = 4096, TT_FILE_WHY = 512, TT_MACHINE_NAME = 128 };
+enum {
+    TT_FILE_PATH = 4096,
+    TT_FILE_BESIDE = TT_FILE_PATH + 16,
+    TT_FILE_WHY = 512,
+    TT_MACHINE_NAME = 128
+};
 
 /* Writes the absolute path of a file that the user names. A relative path begins in the folder in
  * which this process was when it first needed the path of a file: the program may change its folder
@@ -69,6 +75,13 @@ tutti_status tt_file_merge(const char *path, const struct tt_file_change *change
  * not exist, and leaves the file as it is. A program that measures for long before it writes calls
  * this function first. Errors: SYSTEM. */
 tutti_status tt_file_try(const char *path);
+/* Makes a new file in the folder of the file `path`, under a name that no other process uses, and
+ * writes this name to `temporary`. The name is short, because the name of `path` may be as long as
+ * a name can be. If `like` is not NULL, gives the new file the mode of `like` and, if the system
+ * allows it, its owner and its group; *alike says whether the new file has got all three. Returns a
+ * descriptor; or -1 with errno, and then there is no new file. */
+int tt_file_beside(const char *path, const struct stat *like, char temporary[TT_FILE_BESIDE],
+                   bool *alike);
 /* Copies the words of a text with one blank between two of them. */
 void tt_copy_words(char *to, size_t n, const char *from);
 /* Writes the reason of a failure into `why`, and returns false. */

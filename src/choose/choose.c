@@ -139,15 +139,12 @@ tutti_status tt_choose_file(const struct tt_call *call, char path[TT_PLAN_PATH])
     return TUTTI_OK;
 }
 
-/* Returns the error of `tutti explain --job` for a plan file in TUTTI_ALGORITHM of the job.
- * Programs and other commands read the file, and do not call tt_choose for its collective. */
+/* Returns the error for a plan file in TUTTI_ALGORITHM, which is no algorithm. Callers that make
+ * plans read the file, and do not call tt_choose for its collective. */
 static tutti_status refuse_file(const char *name, size_t length, const char *coll)
 {
-    return tt_fail(
-        TUTTI_ERR_UNSUPPORTED,
-        "TUTTI_ALGORITHM=%s=%.*s names a plan file, which is read only by the job; tutti "
-        "check, sim, draw and bench read it by --plan",
-        coll, (int)length, name);
+    return tt_fail(TUTTI_ERR_UNSUPPORTED, "TUTTI_ALGORITHM=%s=%.*s names a plan file", coll,
+                   (int)length, name);
 }
 
 /* Sets *algorithm to the algorithm that is forced, or to NULL if none is. */

@@ -67,10 +67,9 @@ static bool takes_files(enum tt_coll coll)
     return coll != TT_COLL_allgatherv && !tt_coll_pairs(coll);
 }
 
-/* Returns NULL, or why the path is refused: it is the standard input, a pipe or a device. Every
- * rank reads the file itself. From a pipe, each byte would reach only one rank, and the others
- * would wait. */
-static const char *refuse_path(const char *path)
+/* The standard input, pipes and devices are refused: every rank reads the file itself, and from a
+ * pipe, each byte would reach only one rank, and the others would wait. */
+const char *tt_plan_from_file_refused(const char *path)
 {
     struct stat is;
     if (strcmp(path, "-") == 0) return "a program cannot read a plan from its standard input";
@@ -88,7 +87,7 @@ tutti_status tt_plan_from_file(const char *path, const struct tt_call *call,
                        "TUTTI_ALGORITHM=%s=@%s: plan files cannot be used for %s and the other "
                        "collectives with a count for each rank, except reduce_scatter",
                        coll, path, coll);
-    const char *unfit = refuse_path(path);
+    const char *unfit = tt_plan_from_file_refused(path);
     if (unfit)
         return tt_fail(TUTTI_ERR_UNSUPPORTED, "TUTTI_ALGORITHM=%s=@%s: %s", coll, path, unfit);
     pthread_once(&lab.once, load);

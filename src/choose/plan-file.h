@@ -18,6 +18,9 @@
 tutti_status tt_plan_from_file(const char *path, const struct tt_call *call,
                                const struct tt_map *map, int me, struct tt_lab_answer *answer);
 
+/* Returns NULL, or why programs refuse to read a plan from this path. */
+const char *tt_plan_from_file_refused(const char *path);
+
 /* For programs that are linked with the lab: sets the function of the lab that makes plans, so that
  * the lab is not loaded. Call it before the first plan file is used. */
 void tt_lab_provide(tt_lab_plan *plan);

@@ -73,16 +73,29 @@ struct tt_transfer *tt_send_queue_shift(struct tt_send_queue *queue)
     return p;
 }
 
+/* Removes an entry from the counts of its peer. */
+static void uncount(const struct tt_transfer *entry)
+{
+    entry->peer->send_entries--;
+    entry->peer->users_send_entries -= entry->users;
+    entry->peer->lent -= entry->lent;
+}
+
+/* An entry of which the network still reads packets stays counted: tt_post_finish removes it from
+ * the counts when the network has read them (wired.c). The entries of the queues `fences` and
+ * `address_requests` are packets that were received; they have no peer and are not counted. */
 void tt_send_queue_drop(tutti_context *c, struct tt_send_queue *queue)
 {
     for (struct tt_transfer *p; (p = tt_send_queue_shift(queue)) != NULL;) {
         p->sent = true;
         p->pending = NULL;
         if (p->on_wire > 0) continue;
-        if (p->done)
+        if (p->done) {
             tt_post_finish(c, p);
-        else
-            tt_transfer_give(c, p);
+            continue;
+        }
+        if (p->peer) uncount(p);
+        tt_transfer_give(c, p);
     }
 }
 
@@ -281,9 +294,7 @@ void tt_post_finish(tutti_context *c, struct tt_transfer *entry)
 {
     struct tt_pending *pending = entry->pending;
     bool lives = is_for_pending(entry);
-    entry->peer->send_entries--;
-    entry->peer->users_send_entries -= entry->users;
-    entry->peer->lent -= entry->lent;
+    uncount(entry);
     c->events++;
     if (entry->done) {
         /* once the links are being closed, nobody waits for the end of a transfer any more */

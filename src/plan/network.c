@@ -112,10 +112,16 @@ const char *tt_network_kind(enum tt_net_kind kind)
     return kinds[kind];
 }
 
+const char *tt_network_path(const char *text)
+{
+    bool file = text && strncmp(text, FILE_WORD, strlen(FILE_WORD)) == 0;
+    return file ? text + strlen(FILE_WORD) : NULL;
+}
+
 bool tt_network_is_one(const char *text)
 {
     size_t n = strcspn(text, ":");
-    if (strncmp(text, FILE_WORD, strlen(FILE_WORD)) == 0) return true;
+    if (tt_network_path(text)) return true;
     return text[n] && tt_word_find(&kind_words, text, n) >= 0;
 }
 
@@ -360,9 +366,9 @@ static tutti_status parse(const char *text, struct tt_net *net, struct tt_reader
                           settle_fn *fn)
 {
     struct tt_reader_error wrong;
-    bool file = strncmp(text, FILE_WORD, strlen(FILE_WORD)) == 0;
-    tutti_status status = file ? parse_file(text + strlen(FILE_WORD), net, &wrong, fn)
-                               : parse_text(text, net, &wrong, fn);
+    const char *path = tt_network_path(text);
+    tutti_status status =
+        path ? parse_file(path, net, &wrong, fn) : parse_text(text, net, &wrong, fn);
     if (status == TUTTI_OK) return TUTTI_OK;
     if (error) *error = wrong;
     if (status == TUTTI_ERR_MEMORY)

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Runs repeated.c on processes, and counts the plans that rank 0 makes: one for equal calls, and one

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Runs team-of.c on processes: on one node, on several nodes with messages, with a real network, and

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Runs unload.c: libtutti.so stays in memory although the program unloads it, alone and in a job.

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # GOAL is the format in which LogGOPSim reads schedules. The GOAL texts of `tutti draw` follow its

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Duplicates, grids, graphs and memory domains on several hosts (tests/api/arranged.c), wrong

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Joining a job on four hosts with 4, 2, 1 and 1 ranks: which rank is on which node, which ranks

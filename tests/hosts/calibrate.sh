@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Two ranks on two hosts measure messages between the hosts, and rank 0 adds the times to its file.

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # All collectives by all algorithms on four hosts with 4, 2, 1 and 1 ranks: shared memory within a

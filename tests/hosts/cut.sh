@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # During a collective a host is cut off (its link is set down), or one of its ranks is killed. Every

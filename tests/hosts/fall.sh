@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Every collective on 4, 2, 1 and 1 ranks, with the first and another rank of each host as victim: a

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A program under a launcher with PMIx, where the PMIx library is missing, too old, incomplete,

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A call that does not match, on a team that few messages have used yet: the members also get the

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A rank that misses a call, on several hosts: the roll call shows the ranks of all hosts, and

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # MPI programs on two hosts with 2 and 1 ranks, over Open MPI or MPICH. Tutti does their

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Programs of Tutti under Open MPI's mpirun on this machine join the job through PMIx. Also checks

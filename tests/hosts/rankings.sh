@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # On each host, the first rank reads the rankings of its own file and gives them to the ranks of its

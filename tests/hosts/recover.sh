@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Runs the program of docs/recovery.md on two hosts with 2 ranks and 1 rank. Each rank in turn kills

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A Slurm installation of the test's own, on two hosts with 4 and 2 ranks. Its controller runs

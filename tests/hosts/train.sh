@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Recovery between hosts: runs train --resilient on 4, 2, 1 and 1 ranks. During the run one rank is

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Tests that programs end as they do without Tutti, if Tutti takes all calls, and with the measured

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Runs the conformance program, and the program of the derived types (layouts.c), on processes: with

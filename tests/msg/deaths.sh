@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Kills a rank with SIGKILL in the middle of messages, short and long, for each protocol. A

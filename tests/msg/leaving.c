@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "lib.h"
+#include "msg/inside.h"
 
 enum {
     NUMBERED = 1,
@@ -233,6 +234,38 @@ static void leave_unheard(struct rank *r)
     }
 }
 
+/* Rank 1 leaves while messages and a put for a context that it never makes wait in rank 0. When
+ * rank 0 drops them, it does not count them as waiting any more. */
+static void leave_queued(struct rank *r)
+{
+    struct leaving_side side = {.r = r};
+    static char memory[40]; /* static, because it must outlive the region */
+    struct completed taken = {0}, put = {0}, lost = {0};
+    tutti_region *region;
+    tutti_key key;
+    must(tutti_region_register(r->client, memory, sizeof memory, &region));
+    must(tutti_region_key(region, &key));
+    must(tutti_dispatch(r->client, NUMBERED, on_number, &side));
+    must(tutti_bcast(r->team, &key, sizeof key, TUTTI_U8, 1));
+    if (r->me == 0) {
+        for (int i = 0; i < SHORTS; i++) send(r, NEVER_MADE, NUMBERED, i, NULL);
+        must(tutti_put(r->context[0], endpoint(r, 1, NEVER_MADE), data, &key, 0, sizeof memory,
+                       count, &put));
+        send(r, NEVER_MADE, NUMBERED, SHORTS, &lost);
+        const struct tt_peer *peer = tt_peer_of(r->context[0], 1, NEVER_MADE);
+        check(peer->waiting.first && peer->users_send_entries > 0 && peer->lent > 0,
+              "nothing waits");
+        send(r, 0, NUMBERED, 0, &taken);
+        end_with(r, &taken, TUTTI_OK);
+        end_with(r, &lost, TUTTI_ERR_PEER);
+        until(r, &put.n, 1);
+        check(peer->send_entries == 0 && peer->users_send_entries == 0 && peer->lent == 0,
+              "%d, %d and %d count as waiting", peer->send_entries, peer->users_send_entries,
+              peer->lent);
+    } else
+        until(r, &side.next, 1);
+}
+
 /* ---- Both ranks leave ---- */
 
 static void leave_together(struct rank *r)
@@ -389,6 +422,7 @@ int main(int argc, char **argv)
                   : strcmp(how, "put") == 0      ? put_and_leave
                   : strcmp(how, "unread") == 0   ? leave_unread
                   : strcmp(how, "unheard") == 0  ? leave_unheard
+                  : strcmp(how, "queued") == 0   ? leave_queued
                   : strcmp(how, "crossing") == 0 ? leave_crossing
                                                  : leave_at_once;
     return run_ranks(argc, argv, 2, fn);

@@ -1,11 +1,11 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Ranks that finalize with messages or puts under way: as threads, and as processes with each
 # protocol. A brief run takes half of the protocols.
 set -eu
 leaving=$TUTTI_BUILD/tests/msg-leaving
-for how in once first put nothing together fenced missed unmade late unread unheard; do
+for how in once first put nothing together fenced missed unmade late unread unheard queued; do
     "$leaving" threads 2 "$how"
     if [ -z "$TUTTI_TEST_BRIEF" ]; then
         tutti run --timeout 3000 -n 2 "$leaving" "$how"

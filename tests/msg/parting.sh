@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Many contexts that were just connected disconnect. The run is repeated because the errors that

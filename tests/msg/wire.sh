@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Runs the programs conform, storm, pressure and alone with TUTTI_WIRE=1: processes of one machine

@@ -135,6 +135,10 @@ clean && printf '#!/bin/bash\nrm $1\n' >"$tree/scripts/bad"
 notices shell 'scripts/bad'
 clean && printf 'if\n' >"$tree/scripts/bad.sh"
 notices shell 'bad.sh: line'
+for interpreter in '/usr/bin/env bash' /bin/sh '/bin/bash -e'; do
+    clean && printf '#!%s\necho\n' "$interpreter" >"$tree/scripts/bad"
+    notices shell "^scripts/bad:1: #!$interpreter"
+done
 
 clean && echo 'TUTTI_API const char *tutti_two(int x);' >>"$tree/include/tutti/tutti.h"
 notices symbols 'tutti_two is declared, but not listed'

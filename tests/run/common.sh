@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Compares an alltoallv from a common segment (common.c) with an allgather and an allgatherv. The

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Runs forward.c with three algorithms of an alltoallv: `forward`, in which pieces go through other

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Collectives of 2.2 GiB a rank (large.c), in shared memory and over the network.

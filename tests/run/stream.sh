@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Where plain stores are slow, stores that bypass the caches fill the windows from 2 KiB on, both

@@ -198,6 +198,26 @@ says_once '^tutti bench: not in a job that a launcher has started: --random: '
 expect 2 "${in_job[@]}" --plan -
 says_once '^tutti bench: not in a job that a launcher has started: --plan: '
 expect 2 "${in_job[@]}" nonsense
+# The same holds for errors in the options, and for the help. Only the arguments of rank 0 count.
+for words in --nonsense '--iterations 0 barrier' '--json' ''; do
+    # shellcheck disable=SC2086
+    expect 2 tutti run -n 4 tutti bench $words
+    says_once '^tutti bench: '
+    # shellcheck disable=SC2016,SC2086
+    expect 0 tutti run -n 4 sh -c '"$@" || echo "code $?"' - tutti bench $words
+    says_once '^tutti bench: '
+    [ "$(lines out '^code 2$')" -eq 4 ] || fail 'another status on some ranks'
+done
+for option in --help --usage --version; do
+    expect 0 tutti bench $option
+    cp out alone
+    expect 0 "${in_job[@]}" $option
+    cmp out alone || fail "$option is not printed once"
+done
+# shellcheck disable=SC2016
+[ ! -e /dev/full ] || expect 1 sh -c 'exec "$@" >/dev/full' - "${in_job[@]}" --help
+expect 0 tutti run -n 1 tutti bench --iterations 5 barrier : -n 1 tutti bench --nonsense
+says out '^barrier/p2 '
 expect 1 "${in_job[@]}" --json /no/such/folder/rows barrier
 says_once '^tutti bench: cannot write /no/such/folder/rows: No such file or directory'
 expect 1 "${in_job[@]}" alltoall/u8/64G barrier

@@ -5,6 +5,7 @@
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/model.sh"
+source "$(dirname "$0")/plans.sh"
 unset TUTTI_MACHINE TUTTI_CHOICE TUTTI_WISDOM
 export XDG_CACHE_HOME=$work/cache
 
@@ -195,6 +196,30 @@ agrees
 expect 0 tutti explain --job "$job" allreduce/f64/sum/8
 says out 'TUTTI_ALGORITHM forces it'
 ends
+# A plan file has the path that the job knows it by, from the folder of rank 0.
+write_plans ''
+mkdir elsewhere
+begins TUTTI_ALGORITHM=allreduce=@flat.plan
+cd elsewhere
+expect 0 env TUTTI_WISDOM=own-wisdom tutti explain --job "$job" allreduce/f64/sum/8
+says out '^In the job of .*, allreduce/f64/sum/8/p4 runs by mine. It is that of the plan file flat.plan. TUTTI_ALGORITHM forces it.$'
+says out '^No wisdom for it: .*/elsewhere/own-wisdom: No such file'
+says out '^\* mine '
+expect 0 tutti explain --job "$job" --json allreduce/f64/sum/8
+python3 -c 'import json; found = json.load(open("../out"))
+assert found["algorithm"] == "mine" and found["chosen"] == "forced by TUTTI_ALGORITHM", found
+assert [row["algorithm"] for row in found["candidates"] if row["chosen"]] == ["mine"], found'
+expect 0 tutti explain --job "$job" bcast/u8/8
+cp ../never.plan ../flat.plan
+expect 1 tutti explain --job "$job" allreduce/f64/sum/8
+says err '^tutti explain: TUTTI_ALGORITHM=allreduce=@flat.plan: the schedule of the plan file flat.plan is refuted: deadlock'
+rm ../flat.plan
+expect 1 tutti explain --job "$job" allreduce/f64/sum/8
+says err '^tutti explain: TUTTI_ALGORITHM=allreduce=@flat.plan: the plan file flat.plan cannot be read: No such file'
+cd ..
+write_plans ''
+ends
+[ "$(lines job.err 'choice: mine for allreduce.* by a plan file')" -ge 1 ] || fail 'the job ran another plan'
 begins TUTTI_CMA=0
 agrees
 [ "$between_nodes" != "$(cat ran)" ] || fail 'the nodes make no difference'

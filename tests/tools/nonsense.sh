@@ -167,8 +167,12 @@ sim 'model links wants a network' barrier/p4 --model=links
 for time in '' 1 us -1us 1.5ps 1e400s inf nan 0x10us 1e3ns 1fortnight '1us '; do
     sim "--tw: '$time' is not a" barrier/p4 --tw="$time"
 done
-sim 'more than the ten days that can be simulated' bcast/u8/1000000000G/p2
-sim 'more than the ten days that can be simulated' bcast/u8/1M/p2@ring:2 --tw=1000s
+days='if one rank after the other sent its data, this would take %s days under the model; at most 10 are allowed'
+# shellcheck disable=SC2059
+printf -v many "$days" '[0-9.]+' && printf -v some "$days" '15[.]6'
+sim "$many" bcast/u8/1000000000G/p2
+sim "$many" bcast/u8/1M/p2@ring:2 --tw=1000s
+sim "$some" bcast/u8/1G/p1M
 sim "barrier has no algorithm ''; it has: flat" barrier/p4 --algorithm=
 sim "barrier has no algorithm ''" barrier/p4 --algorithm=,
 sim "barrier has no algorithm ''" barrier/p4 --algorithm=flat,
@@ -264,17 +268,47 @@ lane 0
   await (1-r) 1
 PLAN
 tutti sim barrier/p2 -a dissemination --trace same.json >/dev/null
+# taken COMMAND...: expects that the command refuses to write a file that it reads, or to write one
+# file twice.
+taken() { refused '^tutti [a-z]+: [^ ]+: the command reads this file or writes it for another option' "$@"; }
+TUTTI_TRACE=runs tutti bench --iterations 1 barrier/p2 >/dev/null
 cp same.plan plan.svg
-for words in 'draw --plan plan.svg -o plan.svg' 'draw --trace same.json -o same.json' \
-    'draw same.json -o ../'"${work##*/}"'/same.json' 'sim --plan same.plan --trace same.plan' \
-    'sim --plan same.plan --json same.plan' 'sim barrier/p2 -a dissemination --json new --trace new' \
-    'bench --plan same.plan --json same.plan'; do
+echo ring:4 | tee net.svg >net
+touch model wisdom topology.svg
+ln -s same.plan link
+ln plan.svg hard.svg
+ln runs/rank-1.json hard.json
+inputs() { cksum same.* plan.svg net* model wisdom topology.svg runs/*; }
+inputs >before
+for words in 'draw --plan plan.svg -o plan.svg' 'draw --plan plan.svg -o hard.svg' \
+    'draw --trace same.json -o same.json' 'draw same.json -o ../'"${work##*/}"'/same.json' \
+    'draw runs -o runs/rank-0.json' 'draw runs -o hard.json' 'draw runs -o ./runs/../runs/rank-1.json' \
+    'draw same.json --network file:net.svg -o net.svg' 'draw barrier/p4@file:net.svg -o net.svg' \
+    'draw bcast/u8/8/p2 --what costs --measured net.svg -o net.svg' \
+    'sim --plan same.plan --trace same.plan' 'sim --plan link --json same.plan' \
+    'sim barrier/p4@file:net --json net' 'sim barrier/p4@file:net --trace ./net' \
+    'sim barrier/p2 -a dissemination --json new --trace new' \
+    'sim barrier/p2 -a dissemination --json new --trace ./new' \
+    'bench --plan same.plan --json link' 'bench barrier/p2 barrier/p4@file:net --json net'; do
     # shellcheck disable=SC2086
-    refused "^tutti (draw|sim|bench): [^ ]*: the command reads this file or writes it for another option" \
-        tutti $words
+    taken tutti $words
+done
+taken env HWLOC_XMLFILE=topology.svg tutti draw machine -o topology.svg
+# Settings name files, too.
+for setting in TUTTI_MACHINE=model TUTTI_WISDOM=wisdom TUTTI_NETWORK=file:net \
+    TUTTI_ALGORITHM=bcast=flat,barrier=@same.plan; do
+    file=${setting##*[=:@]}
+    taken env $setting tutti sim allreduce/f64/sum/8/p2 --json "$file"
+    taken env $setting tutti bench allreduce/f64/sum/8/p2 --json "./$file"
+done
+taken env TUTTI_MACHINE=net.svg tutti draw bcast/u8/8/p2 --what costs -o net.svg
+for words in 'TUTTI_MACHINE=model tutti tune -o' 'TUTTI_WISDOM=model tutti calibrate -o'; do
+    # shellcheck disable=SC2086
+    expect 1 env $words model
+    says err '^tutti (tune|calibrate): model: the command reads this file or writes it for another option'
 done
 [ ! -e new ] || fail 'a file was made'
-cmp same.plan plan.svg || fail 'the input was overwritten'
+inputs | cmp - before || fail 'an input was overwritten'
 sim 'the plan file /dev/zero cannot be read: it holds bytes that are no text' --plan /dev/zero
 
 # Options of list and info.

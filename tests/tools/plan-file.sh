@@ -144,7 +144,7 @@ sed 's/^  wait %0$//' lanes.plan >nowait.plan
 for command in sim 'draw -o nowait.svg'; do
     # shellcheck disable=SC2086
     expect 1 tutti $command --plan nowait.plan
-    says err 'the plan of rank [01] ends without a wait for its transfer %0$'
+    says err 'the plan of rank [01] ends without a wait for its transfer %0 \(step [0-9] at nowait.plan:(9|16):3\)$'
 done
 rm -f nowait.svg
 
@@ -191,8 +191,13 @@ expect 1 tutti sim --plan never.plan
 # The simulator, too, counts steps in their lanes.
 sed 's/^lane 0/lane 0\n  copy OUT[0] <- IN[0] len 8\nlane 1/' never.plan >second.plan
 expect 1 tutti sim --plan second.plan
-says err '3 of 3 ranks wait for ever: rank 0 at its await, step 2$'
-expect 1 tutti draw --plan never.plan -o never.svg
+says err '^tutti sim: mine: 3 of 3 ranks wait for ever: rank 0 at its await, step 2 at second.plan:10:5$'
+expect 1 tutti draw --plan second.plan -o never.svg
+says err '^tutti draw: 3 of 3 ranks wait for ever: rank 0 at its await, step 2 at second.plan:10:5$'
+expect 1 tutti sim --plan - <second.plan
+says err 'rank 0 at its await, step 2 at standard input:10:5$'
+TUTTI_ALGORITHM=allreduce=@second.plan expect 1 tutti sim allreduce/f64/sum/8/p3 --trace never.json
+says err 'rank 0 at its await, step 2 at second.plan:10:5$'
 for command in check sim draw; do
     expect 2 tutti "$command" --plan typing.plan
     says err "^tutti $command: typing.plan:5:28: expected a length, a number or one of r p sz bytes inplace; there is no 'byte'"
@@ -230,6 +235,42 @@ import json
 row, = (row for row in json.load(open("out")) if row["chosen"])
 assert row["name"] == "mine" and row["source"] == "with,comma.plan", row
 PYTHON
+# The name in the file selects this row, also without a problem.
+expect 0 tutti list mine
+says out '^allreduce$'
+says out '^  mine +that of the plans +where the plans are proven for the$'
+expect 0 tutti list
+says out '^  mine +that of the plans '
+for problem in '' '--for allreduce/f64/sum/8/p3' '--costs allreduce/f64/sum/8/p3'; do
+    # shellcheck disable=SC2086
+    expect 0 tutti list $problem mine flat allreduce --json
+    python3 -c 'import json
+assert [row["name"] for row in json.load(open("out"))] == ["flat", "mine"]' || fail 'other rows'
+    # shellcheck disable=SC2086
+    expect 2 tutti list $problem mime
+    says err "^tutti list: 'mime' is neither a collective nor an algorithm; did you mean 'mine'\?$"
+done
+expect 1 tutti list bcast mine
+says err '^tutti list: no algorithm of bcast has one of the names'
+# A file that cannot be read does not hide the other rows.
+mkfifo pipe.plan
+mkdir folder.plan
+for file in nowhere.plan typing pipe.plan folder.plan; do
+    TUTTI_ALGORITHM=allreduce=@$file expect 0 tutti list barrier --names
+    says err "^tutti list: TUTTI_ALGORITHM=allreduce=@$file: "
+    [ "$(lines err)" -eq 1 ] || fail 'more than one error'
+    TUTTI_ALGORITHM=allreduce=@$file expect 2 tutti list --for allreduce/f64/sum/8/p3 mine
+    says err "^tutti list: TUTTI_ALGORITHM=allreduce=@$file: "
+done
+TUTTI_ALGORITHM=bcast=@flat.plan expect 0 tutti list bcast --names
+says err '^tutti list: TUTTI_ALGORITHM=bcast=@flat.plan: the file has no plan of rank 0 for bcast$'
+TUTTI_ALGORITHM=bcast=@flat.plan,allreduce=@flat.plan expect 0 tutti list mine --names
+says out '^allreduce mine$'
+for setting in @flat.plan nonsense=x allreduce=@; do
+    TUTTI_ALGORITHM=$setting expect 0 tutti list bcast --names
+    says err '^tutti list: TUTTI_ALGORITHM'
+    [ "$(lines err)" -eq 1 ] || fail 'more than one error'
+done
 expect 0 tutti explain allreduce/f64/sum/8/p3
 says out 'runs by mine. It is that of the plan file with,comma.plan. TUTTI_ALGORITHM forces it.$'
 says out '^\* mine '

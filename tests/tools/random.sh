@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Problems drawn at random over all collectives, types, operations, counts, numbers of ranks, roots

@@ -138,6 +138,15 @@ for problem in barrier/p3 bcast/u8/8@nodes:2,2; do
 done
 expect 2 "${in_job[@]}" --output none --ranks 4
 says_once '^tutti tune: not in a job that a launcher has started: --ranks: '
+for words in --nonsense '--output -' '--step 1'; do
+    # shellcheck disable=SC2086
+    expect 2 "${in_job[@]}" $words
+    says_once '^tutti tune: '
+    # shellcheck disable=SC2016,SC2086
+    expect 0 tutti run -n 4 sh -c '"$@" || echo "code $?"' - tutti tune $words
+    [ "$(lines out '^code 2$')" -eq 4 ] || fail 'another status on some ranks'
+    [ "$(lines err '^tutti tune')" -eq 1 ] || fail 'said more than once'
+done
 expect 1 "${in_job[@]}" --output occupied/wisdom barrier
 says_once 'occupied/wisdom cannot be written: Not a directory'
 # Times on nodes that are none are not kept where jobs on real nodes find them.

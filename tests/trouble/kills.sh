@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # 200 kills at random moments, over all collectives, those with lists of neighbours or types, the

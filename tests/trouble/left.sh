@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # A rank that dies, exits or leaves while others wait for it, most of them asleep; and a rank that

@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Ranks whose calls do not match (on several nodes, with the argument `nodes`). At least one rank

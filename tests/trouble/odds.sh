@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # One rank makes a different call from the others: see odds.c. Runs a part of all cases with each

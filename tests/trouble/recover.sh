@@ -1,4 +1,4 @@
-#!/usr/bin/env bash
+#!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Ranks are killed at any operation, of collectives and of the recovery from an earlier death: one
