@@ -10,7 +10,9 @@ trap 'rm -rf "$work"' EXIT
 here=$(cd "$(dirname "$0")" && pwd)
 unset LD_LIBRARY_PATH PKG_CONFIG_PATH
 
-cmake --install "$TUTTI_BUILD" --prefix "$work/first" >/dev/null
+# With --component CMake does not overwrite the list of the files that the user has installed,
+# install_manifest.txt, which may belong to root.
+cmake --install "$TUTTI_BUILD" --component Unspecified --prefix "$work/first" >/dev/null
 mv "$work/first" "$work/moved"
 prefix=$work/moved
 library=$(dirname "$(find "$prefix" -name libtutti.so)")
