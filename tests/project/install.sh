@@ -69,7 +69,8 @@ found() {
 PATH=$prefix/bin:$PATH found "$library/cmake/Tutti"
 PATH=$TUTTI_BUILD/bin:$prefix/bin:$PATH found "$TUTTI_BUILD"
 
-# Another project may contain the sources. Its build then makes only the library.
+# Another project may contain the sources. Its build then makes only the library. Its own targets
+# may have any names, it has its own tests only, and its programs keep their assertions.
 mkdir "$work/around"
 cp "$here/external/version.c" "$work/around"
 cat >"$work/around/CMakeLists.txt" <<PROJECT
@@ -78,11 +79,20 @@ project(around LANGUAGES C)
 add_subdirectory($TUTTI_SOURCE tutti EXCLUDE_FROM_ALL)
 add_executable(around version.c)
 target_link_libraries(around PRIVATE Tutti::tutti)
+enable_testing()
+add_test(NAME own COMMAND around)
+foreach(name IN ITEMS hello heat train manual reference Experimental)
+  add_custom_target(\${name})
+endforeach()
 PROJECT
 cmake -G Ninja -S "$work/around" -B "$work/around/build" >/dev/null
+tests=$(cd "$work/around/build" && ctest -N)
+grep -qx 'Total Tests: 1' <<<"$tests" || die "add_subdirectory: other tests: $tests"
 steps=$(ninja -C "$work/around/build" -t commands all)
 grep -q -- '-o around .*libtutti.so' <<<"$steps" || die 'add_subdirectory: the program is not linked to Tutti'
 ! grep -E 'tutti/(tests|tools|lab|examples)/' <<<"$steps" || die 'add_subdirectory builds more than the library'
+! grep -E -- ' -(DNDEBUG|O).* -c [^ ]*/around/version\.c' <<<"$steps" || die 'add_subdirectory changes how the program is compiled'
+grep -q -- ' -O3 .*-c [^ ]*/src/api/client\.c' <<<"$steps" || die 'add_subdirectory: the library is not compiled with -O3'
 
 # The installed library finds the laboratory beside it, without LD_LIBRARY_PATH.
 printf 'tutti plan 1\nplan barrier algorithm none rank r of p type i8\nlane 0\n' >"$work/none.plan"
