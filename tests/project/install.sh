@@ -55,6 +55,15 @@ env -u CC cmake -G Ninja -S "$here/external" -B "$work/build" -DCMAKE_PREFIX_PAT
 cmake --build "$work/build" >/dev/null
 for program in c-shared c-static cpp-shared; do runs "$work/build/$program"; done
 
+# A project in a language that needs no compiler of C, such as Fortran, finds the package, too.
+mkdir "$work/none"
+cat >"$work/none/CMakeLists.txt" <<PROJECT
+cmake_minimum_required(VERSION 3.25)
+project(none LANGUAGES NONE)
+find_package(Tutti 0.1 REQUIRED)
+PROJECT
+cmake -S "$work/none" -B "$work/none/build" -D CMAKE_PREFIX_PATH="$prefix" >/dev/null || die 'find_package without C'
+
 # find_package takes the Tutti whose folder `bin` comes first in PATH: the installed one, or a build
 # that is not installed.
 # found FOLDER: expects that find_package finds the package in FOLDER with this PATH.
