@@ -54,6 +54,8 @@ done
 env -u CC cmake -G Ninja -S "$here/external" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
 cmake --build "$work/build" >/dev/null
 for program in c-shared c-static cpp-shared; do runs "$work/build/$program"; done
+# A plug-in that contains the static library stays in memory after a dlclose, as libtutti.so does.
+grep -q 'FLAGS_1.*NODELETE' <<<"$(readelf -d "$work/build/libplug-in.so")" || die 'a plug-in with libtutti.a can be unloaded'
 
 # A project in a language that needs no compiler of C, such as Fortran, finds the package, too.
 mkdir "$work/none"
