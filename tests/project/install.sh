@@ -87,7 +87,9 @@ cp "$here/external/version.c" "$work/around"
 cat >"$work/around/CMakeLists.txt" <<PROJECT
 cmake_minimum_required(VERSION 3.25)
 project(around LANGUAGES C)
+set(CMAKE_UNITY_BUILD ON)
 add_subdirectory($TUTTI_SOURCE tutti EXCLUDE_FROM_ALL)
+set(CMAKE_UNITY_BUILD OFF)
 add_executable(around version.c)
 target_link_libraries(around PRIVATE Tutti::tutti)
 enable_testing()
