@@ -98,7 +98,7 @@ foreach(name IN ITEMS hello heat train manual reference Experimental)
   add_custom_target(\${name})
 endforeach()
 PROJECT
-cmake -G Ninja -S "$work/around" -B "$work/around/build" >/dev/null
+cmake -G Ninja -S "$work/around" -B "$work/around/build" -D CMAKE_INSTALL_PREFIX=/usr >/dev/null
 tests=$(cd "$work/around/build" && ctest -N)
 grep -qx 'Total Tests: 1' <<<"$tests" || die "add_subdirectory: other tests: $tests"
 steps=$(ninja -C "$work/around/build" -t commands all)
@@ -106,6 +106,9 @@ grep -q -- '-o around .*libtutti.so' <<<"$steps" || die 'add_subdirectory: the p
 ! grep -E 'tutti/(tests|tools|lab|examples)/' <<<"$steps" || die 'add_subdirectory builds more than the library'
 ! grep -E -- ' -(DNDEBUG|O).* -c [^ ]*/around/version\.c' <<<"$steps" || die 'add_subdirectory changes how the program is compiled'
 grep -q -- ' -O3 .*-c [^ ]*/src/api/client\.c' <<<"$steps" || die 'add_subdirectory: the library is not compiled with -O3'
+# With the prefix /usr, there is no -I or -L for the folders of the system.
+read -ra usr <<<"$(PKG_CONFIG_PATH=$work/around/build/tutti pkg-config --cflags --libs tutti)"
+[ "${usr[*]}" = -ltutti ] || die "tutti.pc under /usr: ${usr[*]}"
 
 # The installed library finds the laboratory beside it, without LD_LIBRARY_PATH.
 printf 'tutti plan 1\nplan barrier algorithm none rank r of p type i8\nlane 0\n' >"$work/none.plan"
