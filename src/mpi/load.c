@@ -37,7 +37,8 @@ const char *tt_mpi_load(void)
     }
 #define LOOK_UP(NAME)                                                                              \
     tt_mpi_tutti.NAME = (__typeof__(tutti_##NAME) *)dlsym(handle, "tutti_" #NAME);                 \
-    if (!tt_mpi_tutti.NAME) return TUTTI_LIBRARY " has no tutti_" #NAME;
+    if (!tt_mpi_tutti.NAME)                                                                        \
+        return TUTTI_LIBRARY " is of another build than libtutti_mpi: it has no tutti_" #NAME;
     TT_MPI_OF_TUTTI(LOOK_UP)
     if (strcmp(tt_mpi_tutti.build(), BUILD) == 0) return NULL;
     snprintf(why, sizeof why,

@@ -53,6 +53,9 @@ mpi_build=$(sed 's/.*"\(.*\)"/\1/' "$TUTTI_BUILD/src/mpi-build.h")
 of_build "$build" "${library%/*}/libtutti.so.0" elsewhere/libtutti.so.0
 without "export LD_PRELOAD=$work/elsewhere/libtutti_mpi.so" \
     "rank 1: libtutti.so.0 is of the build [0-9.]+/01234567, but libtutti_mpi is of the build [0-9.]+/$build: install both from one build$"
+cc -shared -fPIC -Wl,-soname,libtutti.so.0 -x c /dev/null -o elsewhere/libtutti.so.0
+without "export LD_PRELOAD=$work/elsewhere/libtutti_mpi.so" \
+    'rank 1: libtutti.so.0 is of another build than libtutti_mpi: it has no tutti_build$'
 of_build "$mpi_build" "$library" elsewhere/libtutti_mpi.so
 cp "${library%/*}/libtutti.so.0" elsewhere
 without "export LD_PRELOAD=$work/elsewhere/libtutti_mpi.so" 'ranks (1 and 0|0 and 1) leave different functions .* or have different builds of Tutti$'
