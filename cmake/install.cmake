@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The contents of `cmake --install`: headers, both libraries, tutti.pc, the CMake package, bash
-# completion; tools/CMakeLists.txt adds the manual pages. Everything is relocatable: the package
-# files find the prefix from their own location.
+# completion; tools/CMakeLists.txt adds the manual pages. Everything is relocatable, except from
+# /usr: the package files find the prefix from their own location.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tutti)
@@ -22,6 +22,12 @@ install(FILES ${PROJECT_BINARY_DIR}/TuttiConfig.cmake ${PROJECT_BINARY_DIR}/Tutt
 
 # The folders may be given as absolute paths.
 file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+set(pc_prefix "\${pcfiledir}/${pc_prefix}")
+# pkg-config leaves out -I and -L for the folders of the system, which have to come after all others,
+# but only if they have their usual names.
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  set(pc_prefix /usr)
+endif()
 file(RELATIVE_PATH pc_include ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
 file(RELATIVE_PATH pc_lib ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FULL_LIBDIR})
 configure_file(cmake/tutti.pc.in ${PROJECT_BINARY_DIR}/tutti.pc @ONLY)

@@ -50,6 +50,11 @@ extern "C" {
  * The text is static. Local, any thread, does not block. */
 TUTTI_API const char *tutti_version(void);
 
+/* Returns the version of the library that is loaded and, behind a slash, a hash of its sources, as
+ * in "0.1.0/1a2b3c4d". It must be the same on all ranks of a job. The text is static. Local, any
+ * thread, does not block. */
+TUTTI_API const char *tutti_build(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -9,6 +9,11 @@
 
 char *tt_version(char text[TT_VERSION])
 {
-    snprintf(text, TT_VERSION, "%s/%s", tutti_version(), TT_LIBRARY_BUILD);
+    snprintf(text, TT_VERSION, "%s", tutti_build());
     return text;
+}
+
+const char *tutti_build(void)
+{
+    return TUTTI_VERSION "/" TT_LIBRARY_BUILD;
 }

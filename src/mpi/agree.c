@@ -9,6 +9,7 @@
  */
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "base/host-name.h"
@@ -27,7 +28,7 @@ struct rank_bits {
     unsigned char reports;   /* whether the rank wants a report */
     unsigned char fails;     /* whether the rank cannot load libtutti.so */
     unsigned char undriven;  /* whether the progress of the rank's MPI cannot call Tutti */
-    struct number_bits list; /* a hash of Tutti's version and of the list in TUTTI_MPI */
+    struct number_bits list; /* a hash of Tutti's sources and of the list in TUTTI_MPI */
     struct number_bits host; /* a hash that is equal on ranks that can share memory */
     cpu_set_t processors;    /* processors that the rank may use */
 };
@@ -42,11 +43,11 @@ static bool is_same(struct number_bits number)
     return (number.in & number.out) == 0;
 }
 
-/* Returns a number that differs between ranks with different versions of Tutti, or with different
+/* Returns a number that differs between ranks with different builds of Tutti, or with different
  * lists of functions in TUTTI_MPI. */
 static uint64_t list_number(void)
 {
-    uint64_t hash = tt_hash(TT_HASH_BEGIN, TUTTI_VERSION, sizeof TUTTI_VERSION);
+    uint64_t hash = tt_hash(TT_HASH_BEGIN, tt_mpi_setting.build, strlen(tt_mpi_setting.build));
     return tt_hash(hash, tt_mpi_setting.left, sizeof tt_mpi_setting.left);
 }
 
@@ -99,7 +100,7 @@ static enum tt_mpi_mode refuse_lists(int rank)
     const struct extremes lists = extremes_of((int64_t)(list_number() >> 30), rank);
     if (rank == 0)
         tt_mpi_say("off on all ranks: ranks %d and %d leave different functions to their MPI "
-                   "(TUTTI_MPI), or have different versions of Tutti",
+                   "(TUTTI_MPI), or have different builds of Tutti",
                    lists.least_rank, lists.most_rank);
     return TT_MPI_OFF;
 }

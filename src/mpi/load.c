@@ -4,6 +4,7 @@
  * linked statically, from where the dynamic linker finds it.
  */
 #include <dlfcn.h>
+#include <library-build.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 #include "mpi/shim.h"
 
 #define TUTTI_LIBRARY "libtutti.so.0"
+/* What tutti_build returns in the libtutti.so that was built from the same sources. */
+#define BUILD TUTTI_VERSION "/" TT_LIBRARY_BUILD
 
 struct tt_mpi_tutti tt_mpi_tutti;
 
@@ -34,8 +37,13 @@ const char *tt_mpi_load(void)
     }
 #define LOOK_UP(NAME)                                                                              \
     tt_mpi_tutti.NAME = (__typeof__(tutti_##NAME) *)dlsym(handle, "tutti_" #NAME);                 \
-    if (!tt_mpi_tutti.NAME) return TUTTI_LIBRARY " has no tutti_" #NAME;
+    if (!tt_mpi_tutti.NAME)                                                                        \
+        return TUTTI_LIBRARY " is of another build than libtutti_mpi: it has no tutti_" #NAME;
     TT_MPI_OF_TUTTI(LOOK_UP)
-    if (strcmp(tt_mpi_tutti.version(), TUTTI_VERSION) == 0) return NULL;
-    return TUTTI_LIBRARY " has another version than libtutti_mpi.so";
+    if (strcmp(tt_mpi_tutti.build(), BUILD) == 0) return NULL;
+    snprintf(why, sizeof why,
+             TUTTI_LIBRARY " is of the build %s, but libtutti_mpi is of the build " BUILD
+                           ": install both from one build",
+             tt_mpi_tutti.build());
+    return why;
 }

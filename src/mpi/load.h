@@ -12,7 +12,7 @@
 /* clang-format off */
 /* The functions of libtutti.so that libtutti_mpi.so calls: F(NAME) for tutti_NAME. */
 #define TT_MPI_OF_TUTTI(F) \
-    F(version) F(error) F(init_with) F(finalize) F(world) F(client_hook) F(client_sleep) \
+    F(build) F(error) F(init_with) F(finalize) F(world) F(client_hook) F(client_sleep) \
     F(client_share) F(context_at) F(advance) F(drain) F(team_of) F(team_free) F(type_struct) \
     F(type_free) F(op_create) F(op_bind) F(op_free) F(barrier) F(bcast) F(reduce) F(allreduce) \
     F(reduce_scatter_block) F(reduce_scatter) F(gather) F(allgather) F(allgatherv) F(scatter) \

@@ -65,13 +65,14 @@ static inline bool tt_mpi_takes(enum tt_mpi_mode mode)
     return mode == TT_MPI_ON || mode == TT_MPI_TAKE;
 }
 
-/* The values of TUTTI_MPI and TUTTI_MPI_REPORT. */
+/* The values of TUTTI_MPI and TUTTI_MPI_REPORT, and the build of this library. */
 struct tt_mpi_setting {
     enum tt_mpi_mode mode;
     bool unknown; /* TUTTI_MPI has a value that means nothing; the mode is DOUBT */
     bool report;
     const char *report_path; /* the absolute path of the report's file; NULL: standard error */
     bool left[TT_MPI_N];     /* functions that Tutti leaves to the host */
+    const char *build;       /* a hash of the sources, which is the same on all ranks */
 };
 extern struct tt_mpi_setting tt_mpi_setting;
 

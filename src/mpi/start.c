@@ -5,6 +5,7 @@
  */
 #include <limits.h>
 #include <linux/membarrier.h>
+#include <mpi-build.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ const char *const tt_mpi_names[TT_MPI_N] = {TT_MPI_FUNCTIONS(TEXT) TT_MPI_COLLEC
 
 /* ---- The setting ---- */
 
-struct tt_mpi_setting tt_mpi_setting;
+struct tt_mpi_setting tt_mpi_setting = {.build = TT_MPI_BUILD};
 
 /* Returns whether a word of n letters in TUTTI_MPI is the name of a function: in small letters,
  * without "MPI_" or "MPIX_", and without "_c", because such a function is switched off together

@@ -284,7 +284,7 @@ static const char *make_client(const struct tt_mpi_all *all)
  * for later programs. */
 static void find_place(void)
 {
-    snprintf(job.place.version, sizeof job.place.version, "%s", tt_mpi_tutti.version());
+    snprintf(job.place.version, sizeof job.place.version, "%s", TUTTI_VERSION);
     tt_mpi_host_name(job.place.host, sizeof job.place.host);
     locale_t former = tt_locale_enter();
     for (char *at = job.place.host; *at; at++)

@@ -31,8 +31,8 @@ struct tt_lab_answer {
 };
 
 #pragma GCC visibility push(default)
-/* Returns the version of the laboratory, TUTTI_VERSION; the library uses a laboratory of its own
- * version only. */
+/* Returns the build of the library whose sources the laboratory contains (tutti_build). The library
+ * uses a laboratory of its own build only. */
 const char *tutti_lab_version(void);
 typedef void tt_lab_plan(const struct tt_lab_request *request, struct tt_lab_answer *answer);
 /* Reads the plan file, proves its schedule for the call on all ranks, and answers with the plan of

@@ -31,6 +31,8 @@ static void version_is_the_header_s(void **state)
 {
     (void)state;
     assert_string_equal(tutti_version(), TUTTI_VERSION);
+    assert_memory_equal(tutti_build(), TUTTI_VERSION "/", sizeof TUTTI_VERSION);
+    assert_int_equal(strlen(tutti_build()), strlen(TUTTI_VERSION "/1a2b3c4d"));
 }
 
 static void *fail_elsewhere(void *text_before)

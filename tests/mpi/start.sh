@@ -41,5 +41,24 @@ without() {
 mkdir elsewhere
 cp "$library" elsewhere
 without "export LD_PRELOAD=$work/elsewhere/libtutti_mpi.so" 'rank 1: cannot load libtutti.so.0: '
+
+# of_build HASH FILE COPY: copies the file, and replaces the hash of its sources by another one, so
+# that the copy is of another build.
+of_build() {
+    LC_ALL=C sed "s|$1|01234567|" "$2" >"$3"
+    ! cmp -s "$2" "$3" || fail "$2 does not contain $1"
+}
+build=$(sed 's/.*"\(.*\)"/\1/' "$TUTTI_BUILD/src/library-build.h")
+mpi_build=$(sed 's/.*"\(.*\)"/\1/' "$TUTTI_BUILD/src/mpi-build.h")
+of_build "$build" "${library%/*}/libtutti.so.0" elsewhere/libtutti.so.0
+without "export LD_PRELOAD=$work/elsewhere/libtutti_mpi.so" \
+    "rank 1: libtutti.so.0 is of the build [0-9.]+/01234567, but libtutti_mpi is of the build [0-9.]+/$build: install both from one build$"
+cc -shared -fPIC -Wl,-soname,libtutti.so.0 -x c /dev/null -o elsewhere/libtutti.so.0
+without "export LD_PRELOAD=$work/elsewhere/libtutti_mpi.so" \
+    'rank 1: libtutti.so.0 is of another build than libtutti_mpi: it has no tutti_build$'
+of_build "$mpi_build" "$library" elsewhere/libtutti_mpi.so
+cp "${library%/*}/libtutti.so.0" elsewhere
+without "export LD_PRELOAD=$work/elsewhere/libtutti_mpi.so" 'ranks (1 and 0|0 and 1) leave different functions .* or have different builds of Tutti$'
+
 without 'export TUTTI_MPI=-bcast' 'ranks (1 and 0|0 and 1) leave different functions'
 without 'export TUTTI_WINDOW=64K' 'rank [0-2]: .*TUTTI_WINDOW'

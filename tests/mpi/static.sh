@@ -42,6 +42,15 @@ before=(env TUTTI_MPI=count)
 launch mpich 3 ./calls
 grep -qE '^MPI_Allreduce +3  MPI_COMM_WORLD +MPI_DOUBLE +MPI_SUM +7 +0 +8 +8 +168 ' err || fail 'no row'
 
+# A program may be linked with libtutti.a, too, whose functions have to be its own.
+symbols() { nm -g --defined-only "$TUTTI_BUILD/lib/$1" 2>/dev/null | awk 'NF == 3 { print $3 }' | sort -u; }
+symbols libtutti.a >ours
+symbols libtutti_mpi.a >theirs
+grep -qx tutti_init ours || fail 'libtutti.a has no tutti_init'
+grep -qx MPI_Init theirs || fail 'libtutti_mpi.a has no MPI_Init'
+comm -12 ours theirs >out
+[ ! -s out ] || fail 'symbols of both libtutti.a and libtutti_mpi.a'
+
 # The shared library finds no MPI in the program.
 before=()
 static_with -ltutti_mpi shared || fail 'linking with the shared library'

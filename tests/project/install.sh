@@ -10,7 +10,9 @@ trap 'rm -rf "$work"' EXIT
 here=$(cd "$(dirname "$0")" && pwd)
 unset LD_LIBRARY_PATH PKG_CONFIG_PATH
 
-cmake --install "$TUTTI_BUILD" --prefix "$work/first" >/dev/null
+# With --component CMake does not overwrite the list of the files that the user has installed,
+# install_manifest.txt, which may belong to root.
+cmake --install "$TUTTI_BUILD" --component Unspecified --prefix "$work/first" >/dev/null
 mv "$work/first" "$work/moved"
 prefix=$work/moved
 library=$(dirname "$(find "$prefix" -name libtutti.so)")
@@ -52,6 +54,17 @@ done
 env -u CC cmake -G Ninja -S "$here/external" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
 cmake --build "$work/build" >/dev/null
 for program in c-shared c-static cpp-shared; do runs "$work/build/$program"; done
+# A plug-in that contains the static library stays in memory after a dlclose, as libtutti.so does.
+grep -q 'FLAGS_1.*NODELETE' <<<"$(readelf -d "$work/build/libplug-in.so")" || die 'a plug-in with libtutti.a can be unloaded'
+
+# A project in a language that needs no compiler of C, such as Fortran, finds the package, too.
+mkdir "$work/none"
+cat >"$work/none/CMakeLists.txt" <<PROJECT
+cmake_minimum_required(VERSION 3.25)
+project(none LANGUAGES NONE)
+find_package(Tutti 0.1 REQUIRED)
+PROJECT
+cmake -S "$work/none" -B "$work/none/build" -D CMAKE_PREFIX_PATH="$prefix" >/dev/null || die 'find_package without C'
 
 # find_package takes the Tutti whose folder `bin` comes first in PATH: the installed one, or a build
 # that is not installed.
@@ -67,20 +80,35 @@ found() {
 PATH=$prefix/bin:$PATH found "$library/cmake/Tutti"
 PATH=$TUTTI_BUILD/bin:$prefix/bin:$PATH found "$TUTTI_BUILD"
 
-# Another project may contain the sources. Its build then makes only the library.
+# Another project may contain the sources. Its build then makes only the library. Its own targets
+# may have any names, it has its own tests only, and its programs keep their assertions.
 mkdir "$work/around"
 cp "$here/external/version.c" "$work/around"
 cat >"$work/around/CMakeLists.txt" <<PROJECT
 cmake_minimum_required(VERSION 3.25)
 project(around LANGUAGES C)
+set(CMAKE_UNITY_BUILD ON)
 add_subdirectory($TUTTI_SOURCE tutti EXCLUDE_FROM_ALL)
+set(CMAKE_UNITY_BUILD OFF)
 add_executable(around version.c)
 target_link_libraries(around PRIVATE Tutti::tutti)
+enable_testing()
+add_test(NAME own COMMAND around)
+foreach(name IN ITEMS hello heat train manual reference Experimental)
+  add_custom_target(\${name})
+endforeach()
 PROJECT
-cmake -G Ninja -S "$work/around" -B "$work/around/build" >/dev/null
+cmake -G Ninja -S "$work/around" -B "$work/around/build" -D CMAKE_INSTALL_PREFIX=/usr >/dev/null
+tests=$(cd "$work/around/build" && ctest -N)
+grep -qx 'Total Tests: 1' <<<"$tests" || die "add_subdirectory: other tests: $tests"
 steps=$(ninja -C "$work/around/build" -t commands all)
 grep -q -- '-o around .*libtutti.so' <<<"$steps" || die 'add_subdirectory: the program is not linked to Tutti'
 ! grep -E 'tutti/(tests|tools|lab|examples)/' <<<"$steps" || die 'add_subdirectory builds more than the library'
+! grep -E -- ' -(DNDEBUG|O).* -c [^ ]*/around/version\.c' <<<"$steps" || die 'add_subdirectory changes how the program is compiled'
+grep -q -- ' -O3 .*-c [^ ]*/src/api/client\.c' <<<"$steps" || die 'add_subdirectory: the library is not compiled with -O3'
+# With the prefix /usr, there is no -I or -L for the folders of the system.
+read -ra usr <<<"$(PKG_CONFIG_PATH=$work/around/build/tutti pkg-config --cflags --libs tutti)"
+[ "${usr[*]}" = -ltutti ] || die "tutti.pc under /usr: ${usr[*]}"
 
 # The installed library finds the laboratory beside it, without LD_LIBRARY_PATH.
 printf 'tutti plan 1\nplan barrier algorithm none rank r of p type i8\nlane 0\n' >"$work/none.plan"

@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 # Prints the README's fenced block in language $1.
 block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$TUTTI_SOURCE/README.md" | sed '1d;$d'; }
 
-cmake --install "$TUTTI_BUILD" --prefix "$work/prefix" >/dev/null
+cmake --install "$TUTTI_BUILD" --component Unspecified --prefix "$work/prefix" >/dev/null # project/install.sh says why
 library=$(dirname "$(find "$work/prefix" -name libtutti.so)")
 export PKG_CONFIG_PATH=$library/pkgconfig LD_LIBRARY_PATH=$library PATH=$work/prefix/bin:$PATH
 

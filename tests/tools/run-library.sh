@@ -32,8 +32,8 @@ expect 3 tutti run -n 5 --on-failure continue-fail --timeout 3000 "$rank" exit-t
 
 # A rank is linked to another version of the library.
 expect 1 tutti run -n 3 "$rank" join-as-other
-says err '^init: the job was started by version [0-9.]+/[0-9a-f]{8}, this rank is linked to version 0.0.9/[0-9a-f]{8}: use the command and the library of the same build$'
-says err '^tutti: rank 1 \(pid [0-9]+\) exited with code 1: it is linked to version 0.0.9/[0-9a-f]{8} of the library, this is '
+says err '^init: the job was started by version [0-9.]+/[0-9a-f]{8}, this rank is linked to version 0.0.9/01234567: use the command and the library of the same build$'
+says err '^tutti: rank 1 \(pid [0-9]+\) exited with code 1: it is linked to version 0.0.9/01234567 of the library, this is '
 says err '^init: rank 1 (exited with code 1|cannot go on: the ranks run different versions of the library)$'
 
 # Settings that affect shared data structures must be the same on all ranks, whichever rank comes
