@@ -506,6 +506,34 @@ static void dealt_out_allreduces_share_the_traffic(void **state)
     }
 }
 
+/* Checks that a long bcast and reduce pass along a chain of up to 24 ranks, if the ranks of each
+ * machine are adjacent; but not between containers of one machine. */
+static void long_vectors_pass_along_a_chain(void **state)
+{
+    (void)state;
+    enum { LEAST = (2 << 20) / 8 };
+    static const enum tt_coll colls[] = {TT_COLL_bcast, TT_COLL_reduce};
+    for (int i = 0; i < 2; i++) {
+        int node[PLANS_RANKS];
+        struct tt_map map = plans_map(24);
+        map.node = node;
+        map.nodes = 3;
+        for (int r = 0; r < 24; r++) node[r] = r / 8;
+        assert_string_equal(chosen(colls[i], LEAST, &map)->name, "chain");
+        assert_string_equal(chosen(colls[i], LEAST - 1, &map)->name, "composed");
+        for (int r = 0; r < 24; r++) node[r] = r % 3;
+        assert_string_equal(chosen(colls[i], LEAST, &map)->name, "composed");
+        for (int r = 0; r < 25; r++) node[r] = r / 9;
+        map.p = 25;
+        assert_string_equal(chosen(colls[i], LEAST, &map)->name, "composed");
+        for (int r = 0; r < 8; r++) node[r] = r / 3;
+        map.p = 8;
+        map.one_kernel = true;
+        map.cores = 2;
+        assert_string_not_equal(chosen(colls[i], LEAST, &map)->name, "chain");
+    }
+}
+
 static int64_t most_messages(const struct tt_problem *problem, const struct tt_map *map)
 {
     struct plans all;
@@ -703,6 +731,7 @@ int main(void)
         cmocka_unit_test(long_allreduces_share_the_traffic),
         cmocka_unit_test(long_allgathers_share_the_traffic),
         cmocka_unit_test(dealt_out_allreduces_share_the_traffic),
+        cmocka_unit_test(long_vectors_pass_along_a_chain),
         cmocka_unit_test(slices_are_long_where_nodes_share_processors),
         cmocka_unit_test(the_crossover_on_hypercubes_is_found),
         cmocka_unit_test(processors_share_the_work),
