@@ -9,6 +9,7 @@ import argparse
 import functools
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -73,6 +74,62 @@ def nodes(chosen):
         yield "|---|---|---|---|---|---|---|---|---|"
         for problem in node_problems():
             yield node_row(chosen, problem, ports)
+        yield ""
+
+
+# ---- Allreduces: the algorithm that the table chooses on several nodes, and the fastest one ----
+
+# The overhead o of a message, the gap g, the latency L and the time G of a byte, in loggp.
+NETWORKS = {"100 Gbit/s": ("300ns", "100ns", "1us", "80ps"), "10 Gbit/s": ("4us", "1us", "15us", "800ps"),
+            "1 Gbit/s": ("4us", "1us", "25us", "8ns")}
+LENGTHS = ("4K", "16K", "64K", "256K", "1M", "4M")
+MEMORY = 4  # so many ranks together copy as fast as the memory of their node allows
+UNEVEN = {"3,2,2": 7, "4,2,2": 8, "8,8,4": 20, "5,3": 8, "4,2,1,1": 8, "8,4,2,1": 15,
+          "2*3+dealt": 6, "4*5+dealt": 20, "8*7+dealt": 56}
+ALLREDUCES = "composed,doubling,halving,logical,parts,ring"
+
+
+def several_nodes(most):
+    maps = {f"{ranks}*{count}": ranks * count for ranks in (2, 4, 8, 16) for count in range(2, 10)}
+    return {nodes: p for nodes, p in {**maps, **UNEVEN}.items() if p <= most}
+
+
+def model(network, nodes, p):
+    """The options of `tutti sim`: the ranks of a node share its port, and its memory."""
+    byte = f"{max(100, 100 * p // (count_nodes(nodes) * MEMORY))}ps"
+    options = zip(("--overhead", "--gap", "--latency", "--byte-gap"), NETWORKS[network])
+    near = ("--near-tw", byte, "--tr", byte, "--gamma", byte)
+    return ("--model", "loggp", "--ports", "node", *near, *[word for pair in options for word in pair])
+
+
+def count_nodes(nodes):
+    return sum(int(part.partition("*")[2] or 1) for part in nodes.partition("+")[0].split(","))
+
+
+def choice(chosen, problem):
+    command = [os.path.join(chosen.build, "bin", "tutti"), "explain", problem]
+    result = subprocess.run(command, stdout=subprocess.PIPE, env={**os.environ, "TUTTI_CHOICE": "table"}, check=True, text=True)
+    return re.match(r"\S+ runs by ([a-z-]+)\.", result.stdout)[1]
+
+
+def allreduce_cell(chosen, problem, words):
+    times = {row["algorithm"]: row["time_ps"] for row in simulate(chosen, problem, ALLREDUCES, *words)}
+    name, best = choice(chosen, problem), min(times, key=times.get)
+    factor = times[name] / times[best]
+    return f"{name} {factor:.2f}" + (f", {best}" if factor > 1.1 else "")
+
+
+def allreduces(chosen):
+    """The allreduce that the table chooses between nodes of several ranks, and how many times as long it
+    takes as the fastest algorithm, which is named if the factor exceeds 1.1. The ranks of a node share
+    a port, and its memory."""
+    for network in NETWORKS:
+        yield f"| {network} | " + " | ".join(LENGTHS) + " |"
+        yield "|---" * (1 + len(LENGTHS)) + "|"
+        for nodes, p in several_nodes(chosen.most).items():
+            words = model(network, nodes, p)
+            cells = [allreduce_cell(chosen, f"allreduce/f64/sum/{length}/p{p}@nodes:{nodes}", words) for length in LENGTHS]
+            yield f"| `{nodes}` | " + " | ".join(cells) + " |"
         yield ""
 
 
@@ -142,7 +199,7 @@ def rates(chosen):
         yield f"| {problem} | {algorithm} | {messages} | {median:.2f} | {messages / median / 1e6:.1f} |"
 
 
-LISTS = {"nodes": nodes, "orders": orders, "halving": halving, "rates": rates}
+LISTS = {"nodes": nodes, "allreduces": allreduces, "orders": orders, "halving": halving, "rates": rates}
 
 
 def options():
@@ -152,7 +209,7 @@ def options():
     parser.add_argument("--networks", nargs="+", default=["torus:8x8x16", "tree:2x1024"], help="of `orders`")
     parser.add_argument("--ranks", type=int, default=1024, help="of each network of `orders` (1024)")
     parser.add_argument("--most", type=int, default=1 << 20, metavar="RANKS",
-                        help="`halving` and `rates` leave out problems of more ranks (1048576)")
+                        help="`allreduces`, `halving` and `rates` leave out problems of more ranks (1048576)")
     parser.add_argument("--repeats", type=int, default=5, help="runs of each problem of `rates`; the median counts (5)")
     parser.add_argument("--build", default=os.path.join(peers.HERE, "..", "build", "release"), metavar="FOLDER",
                         help="where Tutti was built (build/release)")

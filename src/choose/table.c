@@ -232,48 +232,34 @@ static bool doubling_is_dear(const struct tt_map *map)
     return p * rounds >= 2 * (int64_t)map->nodes * map->nodes;
 }
 
-/* Sets *least and *most to how many ranks the smallest and the largest node have. This is right
- * only if the ranks of each node are adjacent. */
-static void run_lengths(const struct tt_map *map, int *least, int *most)
+/* Sets *least and *most to how many ranks the smallest and the largest node have. The function
+ * allocates no memory, and so counts the ranks of AT_ONCE nodes at a time. */
+static void node_sizes(const struct tt_map *map, int *least, int *most)
 {
-    int length = 0;
+    enum { AT_ONCE = 256 };
     *least = map->p;
     *most = 0;
-    for (int r = 0; r < map->p; r++) {
-        length++;
-        if (r + 1 < map->p && map->node[r + 1] == map->node[r]) continue;
-        *least = (int)tt_min(*least, length);
-        *most = (int)tt_max(*most, length);
-        length = 0;
+    for (int first = 0; first < map->nodes; first += AT_ONCE) {
+        int ranks[AT_ONCE] = {0}, n = (int)tt_min(AT_ONCE, map->nodes - first);
+        for (int r = 0; r < map->p; r++) {
+            int k = map->node[r] - first;
+            if (k >= 0 && k < n) ranks[k]++;
+        }
+        for (int k = 0; k < n; k++) {
+            if (ranks[k] > 0) *least = (int)tt_min(*least, ranks[k]);
+            *most = (int)tt_max(*most, ranks[k]);
+        }
     }
 }
 
-/* Whether `parts` cuts a vector into several parts, and the number of nodes is a power of two. On
- * other numbers of nodes, some nodes would send the whole vector to another node first. */
+/* Whether each node has several ranks, and no node has more than twice as many ranks as another
+ * one. By `parts` most ranks can then send to other nodes at the same time, and on each node they
+ * share the work. */
 static bool has_parts(const struct tt_map *map)
 {
     int least, most;
-    run_lengths(map, &least, &most);
-    return is_adjacent(map) && least >= 2 && is_power_of_two(map->nodes);
-}
-
-/* Whether the algorithm `parts` cuts a vector into two to eight parts. Each part takes as many
- * messages between nodes as the whole vector would. If the ranks of a node share a network adapter,
- * the messages of more than eight parts add as much time as it takes to send 512 KiB. */
-static bool has_few_parts(const struct tt_map *map)
-{
-    int least, most;
-    run_lengths(map, &least, &most);
-    return has_parts(map) && least <= 8;
-}
-
-/* Whether, for a long vector, a ring of all ranks takes less time than an allreduce among one rank
- * of each node. The allreduce has extra messages unless the number of nodes is a power of two. */
-static bool suits_ring(const struct tt_map *map)
-{
-    int least, most;
-    run_lengths(map, &least, &most);
-    return is_adjacent(map) && (least == 1 || !is_power_of_two(map->nodes));
+    node_sizes(map, &least, &most);
+    return least >= 2 && most <= 2 * least;
 }
 
 static bool is_one_kernel(const struct tt_map *map)
@@ -281,15 +267,21 @@ static bool is_one_kernel(const struct tt_map *map)
     return map->one_kernel;
 }
 
-/* Whether each node has a machine of its own and several ranks, which are adjacent, and no node has
- * more than twice as many ranks as another one. By `parts` all ranks can then send to other nodes
- * at the same time. Between containers of one machine this saves nothing, because `parts` also
- * copies more within each node. */
+/* Whether `parts` suits the nodes, and each node has a machine of its own. Between containers of
+ * one machine, `parts` saves nothing in an allgather or reduce_scatter, because it also copies more
+ * within each node. */
 static bool has_adapters(const struct tt_map *map)
 {
-    int least, most;
-    run_lengths(map, &least, &most);
-    return !map->one_kernel && is_adjacent(map) && least >= 2 && most <= 2 * least;
+    return !map->one_kernel && has_parts(map);
+}
+
+/* Whether the nodes are machines of their own, and a chain of all ranks comes to each of them once.
+ * Then 2 MiB pass along a chain of up to CHAINED ranks in less time than by `composed`, whose
+ * leaders send each byte twice. A longer chain takes too long to begin. */
+static bool suits_chain(const struct tt_map *map)
+{
+    enum { CHAINED = 24 };
+    return !map->one_kernel && is_adjacent(map) && map->p <= CHAINED;
 }
 
 /* Whether the nodes are containers of one machine, and the ranks take turns on its processors. */
@@ -313,7 +305,7 @@ static bool is_adjacent_crowd(const struct tt_map *map)
 static bool is_even_crowd(const struct tt_map *map)
 {
     int least, most;
-    run_lengths(map, &least, &most);
+    node_sizes(map, &least, &most);
     return is_adjacent_crowd(map) && most <= 2 * least;
 }
 
@@ -341,19 +333,22 @@ static bool is_cube(const struct tt_map *map)
 /* The rows come from two sources. Those for containers of one machine, for up to SEVERAL nodes with
  * up to SEVERAL ranks each, and those for a single rank on each node come from measurements between
  * network namespaces of a machine (bench/results), with two processors, and with a processor for
- * each of 16 ranks. The other rows come from simulations in which a message between nodes costs ten
- * times as much as a message within a node, and the ranks of a node share an adapter
- * (bench/results/simulated.md). In the measurements a message of few bytes takes as long as sending
- * some 20 KB, so algorithms with few messages are chosen up to 64 KiB; in the simulations it took
- * as long as sending 1 KB. Between the namespaces, the time of a short message depends on how often
- * a rank waits for another one. Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, the time
- * also depends on the bytes on the busiest cable. A long allreduce by `parts` takes about as long
- * as by `composed` if the ranks of a node share an adapter, and a fraction of that time if each
- * rank has one. If the nodes are containers of one machine, between which no cable limits the
- * messages, the processors are busy with copying. Where ranks take turns on the processors, the
- * tree of `logical` was measured to be the fastest for most sizes, on up to SEVERAL nodes with up
- * to SEVERAL ranks each. Where each rank has a processor, those algorithms are faster in which all
- * ranks copy at the same time. */
+ * each of 16 ranks. The other rows come from simulations in which the ranks of a node share an
+ * adapter (bench/results/simulated.md): those for an allreduce from simulations of networks of 1,
+ * 10 and 100 Gbit/s, and the others from simulations in which a message between nodes costs ten
+ * times as much as a message within a node. In the measurements a message of few bytes takes as
+ * long as sending some 20 KB, so algorithms with few messages are chosen up to 64 KiB; in the other
+ * simulations it took as long as sending 1 KB. Between the namespaces, the time of a short message
+ * depends on how often a rank waits for another one. Over cables of 1 and 10 Gbit/s, and from some
+ * 64 KiB on, the time also depends on the bytes on the busiest cable. An allreduce by `parts` takes
+ * at most about as long as by `composed` if the ranks of a node share an adapter, because they
+ * share the work within the node; if each rank has an adapter, it takes a fraction of that time. If
+ * one node has more than twice as many ranks as another, most of its ranks have no part, and for
+ * long vectors a ring takes less time. If the nodes are containers of one machine, between which no
+ * cable limits the messages, the processors are busy with copying. Where ranks take turns on the
+ * processors, the tree of `logical` was measured to be the fastest for most sizes, on up to SEVERAL
+ * nodes with up to SEVERAL ranks each. Where each rank has a processor, those algorithms are faster
+ * in which all ranks copy at the same time. */
 enum { FEW = 4, SEVERAL = 8 }; /* values of the limits most_nodes and most_on_node */
 struct spread_row {
     const struct tt_algorithm *algorithm;
@@ -374,6 +369,7 @@ static const struct spread_row spread[] = {
     {&tt_bcast_two_tree, 32 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
     {&tt_bcast_logical, 8 << 10, 64 << 10, FEW, FEW, true, NULL},
     {&tt_bcast_logical, 256 << 10, ANY, 2, ANY_RANKS, true, NULL},
+    {&tt_bcast_chain, 2 << 20, ANY, ANY_RANKS, ANY_RANKS, true, suits_chain},
     {&tt_bcast_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_bcast_binomial, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_bcast_binomial, 0, ANY, 2, ANY_RANKS, false, is_one_kernel},
@@ -387,6 +383,7 @@ static const struct spread_row spread[] = {
     {&tt_reduce_two_tree, 32 << 10, 384 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
     {&tt_reduce_halving, 384 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
     {&tt_reduce_logical, 8 << 10, 64 << 10, FEW, FEW, true, NULL},
+    {&tt_reduce_chain, 2 << 20, ANY, ANY_RANKS, ANY_RANKS, true, suits_chain},
     {&tt_reduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_reduce_binomial, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_reduce_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
@@ -394,15 +391,14 @@ static const struct spread_row spread[] = {
     {&tt_allreduce_logical, 16 << 10, ANY, SEVERAL, SEVERAL, true, is_even_crowd},
     {&tt_allreduce_halving, 96 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_cube},
     {&tt_allreduce_ring, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_allreduce_halving, 128 << 10, 4 << 20, FEW, FEW, true, is_adjacent_cube},
-    {&tt_allreduce_logical, 16 << 10, 64 << 10, FEW, FEW, true, NULL},
+    {&tt_allreduce_parts, 4 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_adapters},
+    {&tt_allreduce_halving, 128 << 10, 4 << 20, FEW, FEW, true, is_crowded_cube},
+    {&tt_allreduce_logical, 16 << 10, 64 << 10, FEW, FEW, true, is_roomy_kernel},
     {&tt_allreduce_parts, 8 << 10, 96 << 10, 2, ANY_RANKS, true, has_roomy_parts},
     {&tt_allreduce_doubling, 8 << 10, 96 << 10, SEVERAL, FEW, true, is_roomy_kernel},
     {&tt_allreduce_parts, 512 << 10, ANY, 2, ANY_RANKS, true, has_parts},
     {&tt_allreduce_composed, 0, ANY, 2, ANY_RANKS, true, NULL},
-    {&tt_allreduce_parts, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_few_parts},
-    {&tt_allreduce_parts, 4 << 20, ANY, ANY_RANKS, ANY_RANKS, true, has_parts},
-    {&tt_allreduce_ring, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, suits_ring},
+    {&tt_allreduce_ring, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
     {&tt_allreduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
     {&tt_allreduce_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
     {&tt_allreduce_ring, 512 << 10, ANY, FEW, ANY_RANKS, false, NULL},

@@ -5,7 +5,8 @@
  * i; the i-th ranks of all nodes do an allreduce of part i; each node collects the parts.
  *
  *     [0 1 2 3]   [4 5]       a reduce_scatter by `flat`: 0 and 4 get part 0, 1 and 5 get part 1
- *      0 <------> 4           allreduce of part 0 by `doubling`, or for long parts by `halving`
+ *      0 <------> 4           allreduce of part 0 by `doubling`, or for long vectors between more
+ *                             than two nodes by `ring` or `circulant`
  *        1 <------> 5         allreduce of part 1, at the same time
  *     [0 1 2 3]   [4 5]       in each node, an allgatherv of the two parts by `flat`
  *
@@ -20,10 +21,6 @@
  * (CLUSTER 2020); docs/hierarchy.md.
  */
 #include "coll/composed.h"
-
-/* For parts of this many bytes or more, `halving` takes less time than `doubling`: it sends each
- * byte twice instead of log2(nodes) times, in twice as many messages. */
-enum { LONG = 16 << 10 };
 
 /* Sets the count and the place of the part that each rank of the node of `me` owns. The ranks after
  * the owners have a count of 0. */
@@ -56,8 +53,7 @@ static void sum_part(const struct tt_stage_team *team, int me, int64_t at, struc
     int i = tt_team_index(team, me), parts = tt_stage_parts(team);
     bool shares = tt_team_size(team, me) > 1;
     tt_stage_peers(team, me, i < parts ? i : 0, s);
-    s->algorithm =
-        tt_block(team->call, parts, 0).len >= LONG ? &tt_allreduce_halving : &tt_allreduce_doubling;
+    s->algorithm = tt_stage_summing(team);
     s->call.n = team->counts[i < parts ? i : 0];
     s->call.in_place = shares || team->call->in_place;
     tt_stage_puts(s, TT_IN, shares ? TT_OUT : TT_IN, at);
@@ -94,7 +90,7 @@ static void stage(const struct tt_stage_team *team, int me, int which, struct tt
 }
 
 static const struct tt_composition composition = {
-    .stages = 3, .stage = stage, .slices = true, .units = 2, .each = true};
+    .stages = 3, .stage = stage, .slice = 32 << 10, .units = 2, .each = true};
 
 TT_COMPOSITION_FUNCTIONS(composition)
 

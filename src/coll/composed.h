@@ -58,7 +58,8 @@ struct tt_composition {
     /* Returns how many bytes at the beginning of TMP keep their contents through all stages; NULL:
      * none do. */
     int64_t (*kept)(const struct tt_stage_team *team, int me);
-    bool slices;   /* a long vector may be cut into slices, each in a lane */
+    int64_t slice; /* a long vector is cut into slices, each in a lane. The shortest slice that
+                    * saves time, in bytes, if the call gives no length; 0: there are no slices */
     int64_t units; /* elements that half a window must have room for */
     bool each;     /* half a window must have room for `units` elements of each rank of the node */
     bool ordered;  /* operands stay in rank order, also if the ranks of a node are not adjacent */
@@ -112,6 +113,9 @@ bool tt_stage_is_wide(const struct tt_stage_team *team, int me, int64_t bytes);
 void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage *stage);
 /* Returns the algorithm for a reduce_scatter of `bytes` bytes among one rank of each node. */
 const struct tt_algorithm *tt_stage_scattering(const struct tt_stage_team *team, int64_t bytes);
+/* Returns the algorithm for an allreduce among one rank of each node: of the vector of the team's
+ * call, or at the same time of all its parts, which together have as many bytes. */
+const struct tt_algorithm *tt_stage_summing(const struct tt_stage_team *team);
 /* Returns the number of ranks of the smallest node: of each node, this many ranks can send to other
  * nodes at the same time. */
 int tt_stage_parts(const struct tt_stage_team *team);

@@ -40,7 +40,7 @@ static int64_t kept(const struct tt_stage_team *team, int me)
 }
 
 static const struct tt_composition composition = {
-    .stages = 2, .stage = stage, .kept = kept, .slices = true, .units = 2};
+    .stages = 2, .stage = stage, .kept = kept, .slice = 64 << 10, .units = 2};
 
 const struct tt_algorithm tt_reduce_composed = {
     .coll = TT_COLL_reduce,

@@ -4,7 +4,9 @@
 # In simulations, algorithms that consider nodes are faster in these cases: a barrier and a small
 # allreduce on any map; every collective where ranks are distributed in turn over nodes whose ranks
 # share a port. A long bcast by the logical tree, where each rank has its own port, takes hardly
-# more time than its bytes need on one link: 1 ns for each.
+# more time than its bytes need on one link: 1 ns for each. On nodes of several ranks, where the
+# ranks of a node share a port, the table chooses `parts` for long allreduces between any number of
+# nodes, and no algorithm is clearly faster.
 set -euo pipefail
 "$TUTTI_SOURCE/bench/bench" simulate nodes --build "$TUTTI_BUILD" | python3 -c '
 import sys
@@ -24,4 +26,15 @@ for (ports, problem), row in rows.items():
         assert row["logical"] < 1.05 * (1 << 20) / 1000, (ports, problem, row)
     if problem.startswith("allreduce/f64/sum/8/") and ports == "node":
         assert row["composed/usual"] < 0.6, (ports, problem, row)
+'
+"$TUTTI_SOURCE/bench/bench" simulate allreduces --most 8 --build "$TUTTI_BUILD" | python3 -c '
+import sys
+rows = [[cell.strip() for cell in line.strip().split("|")[1:-1]] for line in sys.stdin if line.startswith("| `")]
+assert len(rows) == 3 * 9, len(rows)
+even = [row for row in rows if "," not in row[0]]
+assert len(even) == 3 * 5, len(even)
+for row in even:
+    for cell in row[3:]:
+        name, factor = cell.partition(",")[0].split()
+        assert name == "parts" and float(factor) <= 1.1, row
 '

@@ -333,7 +333,7 @@ static void few_nodes_are_distinguished_from_containers(void **state)
     map.node = node;
     assert_string_equal(chosen(TT_COLL_bcast, 4 << 10, &map)->name, "logical");
     assert_string_equal(chosen(TT_COLL_bcast, 32 << 10, &map)->name, "composed");
-    assert_string_equal(chosen(TT_COLL_allreduce, 32 << 10, &map)->name, "halving");
+    assert_string_equal(chosen(TT_COLL_allreduce, 32 << 10, &map)->name, "composed");
     map.one_kernel = true;
     map.cores = 2;
     assert_string_equal(chosen(TT_COLL_bcast, 32 << 10, &map)->name, "logical");
@@ -459,48 +459,79 @@ static void long_allgathers_share_the_traffic(void **state)
     assert_string_equal(chosen(TT_COLL_allgather, 8 << 10, &map)->name, "ring");
 }
 
-/* Checks that all ranks of a node take part in a long allreduce between nodes if each node has
- * several ranks and the number of nodes is a power of two. Otherwise a ring is chosen, which sends
- * fewer bytes over the cable of a node. */
+/* Checks that several ranks of each node take part in an allreduce between machines if each has
+ * several ranks and none has more than twice as many as another one, for any number of machines and
+ * any order of the ranks. On other nodes, a ring is chosen for long vectors if the ranks of each
+ * node are adjacent. */
 static void long_allreduces_share_the_traffic(void **state)
 {
     (void)state;
-    int node[16];
-    struct tt_map map = plans_map(16);
-    fill_nodes(&map, node, 8, 8);
-    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "parts");
-    assert_string_equal(chosen(TT_COLL_allreduce, (64 << 10) - 1, &map)->name, "composed");
-    fill_nodes(&map, node, 6, 5);
-    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "ring");
-    fill_nodes(&map, node, 4, 3);
-    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "ring");
-    fill_nodes(&map, node, 2, 2);
-    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "parts");
-    fill_nodes(&map, node, 1, 3);
-    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "ring");
-    fill_nodes(&map, node, 1, 15);
-    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "composed");
+    static const struct {
+        int first, each; /* ranks of the first node, and of each further node, of 16 */
+        const char *name;
+    } cases[] = {{8, 8, "parts"}, {6, 5, "parts"}, {4, 3, "parts"},    {2, 2, "parts"},
+                 {4, 2, "parts"}, {7, 3, "ring"},  {1, 3, "ring"},     {1, 15, "composed"},
+                 {5, 4, "parts"}, {4, 4, "parts"}, {11, 5, "composed"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int node[16];
+        struct tt_map map = plans_map(16);
+        fill_nodes(&map, node, cases[i].first, cases[i].each);
+        assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, cases[i].name);
+        bool parts = strcmp(cases[i].name, "parts") == 0;
+        assert_string_equal(chosen(TT_COLL_allreduce, 512, &map)->name,
+                            parts ? "parts" : "composed");
+        assert_string_equal(chosen(TT_COLL_allreduce, 511, &map)->name, "composed");
+        map.one_kernel = true;
+        map.cores = 2;
+        assert_string_not_equal(chosen(TT_COLL_allreduce, 512, &map)->name, "parts");
+    }
 }
 
-/* Checks that between four nodes an allreduce is cut into ten parts only from 4 MiB on, because
- * each part takes messages of its own, and for a shorter vector so many messages take too long.
- * Between two nodes, an allreduce of 512 KiB is already cut into parts, if the ranks of a node are
- * adjacent. */
-static void many_parts_are_for_longer_allreduces(void **state)
+/* Checks that ranks that are dealt out to machines in turn choose `parts`, also on more machines
+ * than the table counts at a time; but not if one machine has a single rank. */
+static void dealt_out_allreduces_share_the_traffic(void **state)
 {
     (void)state;
-    int node[40];
-    struct tt_map map = plans_map(40);
+    enum { NODES = 300 };
+    static int node[2 * NODES];
+    struct tt_map map = plans_map(2 * NODES);
     map.node = node;
-    map.nodes = 4;
-    for (int r = 0; r < 40; r++) node[r] = r / 10;
-    assert_string_equal(chosen(TT_COLL_allreduce, (512 << 10) - 1, &map)->name, "composed");
-    assert_string_equal(chosen(TT_COLL_allreduce, 512 << 10, &map)->name, "parts");
-    map.nodes = 2;
-    for (int r = 0; r < 40; r++) node[r] = r / 20;
-    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "parts");
-    for (int r = 0; r < 40; r++) node[r] = r % 2;
-    assert_string_equal(chosen(TT_COLL_allreduce, 64 << 10, &map)->name, "composed");
+    for (int r = 0; r < 2 * NODES; r++) node[r] = r % NODES;
+    for (map.nodes = 2; map.nodes <= NODES; map.nodes += 149) {
+        map.p = 2 * map.nodes;
+        for (int r = 0; r < map.p; r++) node[r] = r % map.nodes;
+        assert_string_equal(chosen(TT_COLL_allreduce, 512, &map)->name, "parts");
+        map.p--;
+        assert_string_not_equal(chosen(TT_COLL_allreduce, 512, &map)->name, "parts");
+    }
+}
+
+/* Checks that a long bcast and reduce pass along a chain of up to 24 ranks, if the ranks of each
+ * machine are adjacent; but not between containers of one machine. */
+static void long_vectors_pass_along_a_chain(void **state)
+{
+    (void)state;
+    enum { LEAST = (2 << 20) / 8 };
+    static const enum tt_coll colls[] = {TT_COLL_bcast, TT_COLL_reduce};
+    for (int i = 0; i < 2; i++) {
+        int node[PLANS_RANKS];
+        struct tt_map map = plans_map(24);
+        map.node = node;
+        map.nodes = 3;
+        for (int r = 0; r < 24; r++) node[r] = r / 8;
+        assert_string_equal(chosen(colls[i], LEAST, &map)->name, "chain");
+        assert_string_equal(chosen(colls[i], LEAST - 1, &map)->name, "composed");
+        for (int r = 0; r < 24; r++) node[r] = r % 3;
+        assert_string_equal(chosen(colls[i], LEAST, &map)->name, "composed");
+        for (int r = 0; r < 25; r++) node[r] = r / 9;
+        map.p = 25;
+        assert_string_equal(chosen(colls[i], LEAST, &map)->name, "composed");
+        for (int r = 0; r < 8; r++) node[r] = r / 3;
+        map.p = 8;
+        map.one_kernel = true;
+        map.cores = 2;
+        assert_string_not_equal(chosen(colls[i], LEAST, &map)->name, "chain");
+    }
 }
 
 static int64_t most_messages(const struct tt_problem *problem, const struct tt_map *map)
@@ -699,7 +730,8 @@ int main(void)
         cmocka_unit_test(long_reduce_scatters_avoid_leaders),
         cmocka_unit_test(long_allreduces_share_the_traffic),
         cmocka_unit_test(long_allgathers_share_the_traffic),
-        cmocka_unit_test(many_parts_are_for_longer_allreduces),
+        cmocka_unit_test(dealt_out_allreduces_share_the_traffic),
+        cmocka_unit_test(long_vectors_pass_along_a_chain),
         cmocka_unit_test(slices_are_long_where_nodes_share_processors),
         cmocka_unit_test(the_crossover_on_hypercubes_is_found),
         cmocka_unit_test(processors_share_the_work),

@@ -778,15 +778,50 @@ static int lanes_of(const struct tt_algorithm *a, int64_t bytes, int nodes)
 static void long_vectors_stream_through_composed_plans(void **state)
 {
     (void)state;
-    const struct tt_algorithm *rows[] = {&tt_allreduce_composed, &tt_reduce_composed};
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(lanes_of(rows[i], 1 << 20, 3), 4);
-        assert_int_equal(lanes_of(rows[i], 128 << 10, 3), 2);
-        assert_int_equal(lanes_of(rows[i], 64 << 10, 3), 1);
-        assert_int_equal(lanes_of(rows[i], 1 << 20, 1), 1);
-        assert_int_equal(lanes_of(rows[i], 1 << 20, 8), 1);
+    static const struct {
+        const struct tt_algorithm *row;
+        int64_t slice; /* the least bytes of a slice */
+    } cases[] = {{&tt_allreduce_parts, 32 << 10},
+                 {&tt_allreduce_composed, 32 << 10},
+                 {&tt_reduce_composed, 64 << 10}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(lanes_of(cases[i].row, 1 << 20, 3), 3);
+        assert_int_equal(lanes_of(cases[i].row, 2 * cases[i].slice, 3), 2);
+        assert_int_equal(lanes_of(cases[i].row, 2 * cases[i].slice - 8, 3), 1);
+        assert_int_equal(lanes_of(cases[i].row, 1 << 20, 1), 1);
+        assert_int_equal(lanes_of(cases[i].row, 1 << 20, 8), 1);
     }
     assert_int_equal(lanes_of(&tt_bcast_composed, 1 << 20, 3), 1);
+}
+
+/* Returns the most bytes that a rank sends in an allreduce by `parts` on nodes with two ranks each,
+ * which are dealt out to the nodes in turn. */
+static int64_t most_sent(int nodes, int64_t bytes)
+{
+    int node[PLANS_RANKS];
+    struct plans all;
+    struct tt_map map = plans_map(2 * nodes);
+    struct tt_problem problem = plans_problem(TT_COLL_allreduce, 2 * nodes, bytes / 8);
+    for (int r = 0; r < map.p; r++) node[r] = r % nodes;
+    map.nodes = nodes;
+    map.node = node;
+    problem.call.lanes = 1;
+    assert_true(plans_make(&all, &tt_allreduce_parts, &problem, &map));
+    int64_t sent = plans_worst(&all).sent;
+    plans_free(&all);
+    return sent;
+}
+
+/* Checks that a long allreduce by `parts` moves as few bytes as possible between any number of
+ * nodes n: each rank sends (n-1)/n of its part twice. Within its node, a rank is read twice: the
+ * input for the part of the other rank, and its own part of the result. */
+static void long_allreduces_send_each_byte_twice(void **state)
+{
+    (void)state;
+    for (int n = 3; n <= 17; n++) {
+        int64_t block = 8 << 10, part = n * block;
+        assert_int_equal(most_sent(n, 2 * part), 2 * (part - block) + 2 * part);
+    }
 }
 
 /* Returns how many messages a plan without loops exchanges with ranks of other nodes. */
@@ -852,6 +887,7 @@ int main(void)
         cmocka_unit_test(pieces_fit_into_blocks),
         cmocka_unit_test(dissemination_takes_the_fewest_rounds),
         cmocka_unit_test(long_vectors_stream_through_composed_plans),
+        cmocka_unit_test(long_allreduces_send_each_byte_twice),
         cmocka_unit_test(gatherv_and_scatterv_send_a_message_for_each_node),
         cmocka_unit_test(in_place_saves_copies_at_most),
         cmocka_unit_test(allreduce_plans_do_not_grow),

@@ -210,7 +210,7 @@ static void long_ones(const struct tt_algorithm *a, int p)
             plans_window(&map, 9000);
         }
         plans_window(&map, 128 << 10);
-        problem.call.n = 20000; /* four slices; each rank of a node reduces a part of each slice */
+        problem.call.n = 20000; /* three slices; each rank of a node reduces a part of each slice */
         problem.call.slice = 40 << 10;
         problem.call.in_place = false;
         if (tt_coll_has_op(a->coll) && !tt_call_counts(&problem.call)) variants(a, problem, &map);
@@ -244,7 +244,7 @@ static void count_lanes(const struct tt_algorithm *a, const struct tt_problem *p
     plans_free(&all);
 }
 
-/* Proves the algorithm with each number of lanes, and with 0: the algorithm's own, which is 4. The
+/* Proves the algorithm with each number of lanes, and with 0: the algorithm's own, which is 3. The
  * ranks are on two nodes, in two different ways. A vector of nine slices is long enough for eight
  * lanes, and one of three slices for three. */
 static void each_number_of_lanes(const struct tt_algorithm *a, int p)
@@ -259,7 +259,7 @@ static void each_number_of_lanes(const struct tt_algorithm *a, int p)
         for (int r = 0; r < p; r++) node[r] = lanes % 2 ? r % 2 : 2 * r / p;
         map.nodes = 2;
         map.node = node;
-        count_lanes(a, &problem, &map, lanes ? (uint32_t)lanes : 4);
+        count_lanes(a, &problem, &map, lanes ? (uint32_t)lanes : 3);
         variants(a, problem, &map);
         problem.call.n = problem.n = 3 * 512;
         count_lanes(a, &problem, &map, lanes == 1 || lanes == 2 ? (uint32_t)lanes : 3);
