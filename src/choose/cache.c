@@ -203,10 +203,16 @@ void tt_prepared_free(struct tt_prepared *p)
 void tt_cache_keep(struct tt_cache *cache, const struct tt_call *call, struct tt_prepared *prepared)
 {
     struct tt_shape_key key = tt_shape_key(call);
-    unsigned set = tt_cache_set(key), way = cache->oldest[set]++ % TT_CACHE_WAYS;
-    tt_prepared_drop(cache->prepared[set][way]);
-    cache->prepared[set][way] = prepared;
-    cache->key[set][way] = key;
+    struct tt_cache_set **place = &cache->set[tt_cache_index(key)], *set = *place;
+    if (!set) set = *place = tt_calloc(1, sizeof *set);
+    if (!set) {
+        prepared->owned = true;
+        return;
+    }
+    unsigned way = set->oldest++ % TT_CACHE_WAYS;
+    tt_prepared_drop(set->prepared[way]);
+    set->prepared[way] = prepared;
+    set->key[way] = key;
 }
 
 tutti_status tt_cache_make(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
@@ -252,11 +258,16 @@ void tt_repeat_keep(struct tt_cache *cache, const struct tt_repeat *repeat, int 
     oldest->prepared->lists = lists;
 }
 
+static void free_set(struct tt_cache_set *set)
+{
+    for (int way = 0; set && way < TT_CACHE_WAYS; way++) tt_prepared_drop(set->prepared[way]);
+    tt_free(set);
+}
+
 void tt_cache_release(struct tt_cache *cache)
 {
     for (int i = 0; i < TT_CACHE_REPEATS; i++) tt_prepared_drop(cache->repeat[i].prepared);
-    for (int set = 0; set < TT_CACHE_SETS; set++)
-        for (int way = 0; way < TT_CACHE_WAYS; way++) tt_prepared_drop(cache->prepared[set][way]);
+    for (int i = 0; i < TT_CACHE_SETS; i++) free_set(cache->set[i]);
     tt_builder_free(cache->builder);
     memset(cache, 0, sizeof *cache);
 }

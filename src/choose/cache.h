@@ -4,7 +4,8 @@
  * addresses.
  *
  * The cache is bounded. It is set-associative: the hash of the key selects a set of a few entries,
- * and a new plan replaces the oldest entry of its set.
+ * and a new plan replaces the oldest entry of its set. There may be thousands of teams with few
+ * shapes each, so a set is allocated when its first plan comes.
  */
 #ifndef TT_CACHE_H
 #define TT_CACHE_H
@@ -73,10 +74,13 @@ struct tt_repeat {
 };
 
 enum { TT_CACHE_SETS = 64, TT_CACHE_WAYS = 4, TT_CACHE_REPEATS = 4 };
+struct tt_cache_set {
+    struct tt_shape_key key[TT_CACHE_WAYS]; /* the key of an entry without a plan is all zero */
+    struct tt_prepared *prepared[TT_CACHE_WAYS];
+    unsigned oldest; /* the number of plans that were put into this set so far */
+};
 struct tt_cache {
-    struct tt_shape_key key[TT_CACHE_SETS][TT_CACHE_WAYS];
-    struct tt_prepared *prepared[TT_CACHE_SETS][TT_CACHE_WAYS];
-    uint8_t oldest[TT_CACHE_SETS];
+    struct tt_cache_set *set[TT_CACHE_SETS];
     struct tt_repeat repeat[TT_CACHE_REPEATS];
     unsigned oldest_repeat;
     struct tt_rankings *rankings; /* the rankings of the client; NULL: the job does not estimate */
@@ -113,10 +117,12 @@ static inline void tt_prepared_drop(struct tt_prepared *prepared)
 }
 
 /* Makes a plan for this call and puts it into the cache, which owns the only reference to the plan:
- * the caller does not call tt_prepared_drop. Errors: those of tt_prepare. */
+ * the caller calls tt_prepared_drop only if (*prepared)->owned is true. Errors: those of
+ * tt_prepare. */
 tutti_status tt_cache_make(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                            struct tt_prepared **prepared);
-/* Puts a plan into the cache, which takes over the caller's reference to the plan. */
+/* Puts a plan into the cache, which takes over the caller's reference to the plan. If there is no
+ * memory for that, the caller keeps its reference, and prepared->owned is true. */
 void tt_cache_keep(struct tt_cache *cache, const struct tt_call *call,
                    struct tt_prepared *prepared);
 /* Reads the settings and makes the builder, which the cache needs before its first plan. Errors:
@@ -138,7 +144,8 @@ static inline struct tt_shape_key tt_shape_key(const struct tt_call *c)
                                   (uint64_t)c->type << 32 | (uint32_t)c->op, (uint64_t)c->n}};
 }
 
-static inline unsigned tt_cache_set(struct tt_shape_key key)
+/* Returns the index of the set for a key. */
+static inline unsigned tt_cache_index(struct tt_shape_key key)
 {
     uint64_t h =
         (key.word[0] ^ key.word[1] * 0xff51afd7ed558ccdu ^ key.word[2]) * 0x9e3779b97f4a7c15u;
@@ -150,11 +157,11 @@ static inline struct tt_prepared *tt_cache_find(const struct tt_cache *cache,
                                                 const struct tt_call *call)
 {
     struct tt_shape_key key = tt_shape_key(call);
-    unsigned set = tt_cache_set(key);
-    for (int way = 0; way < TT_CACHE_WAYS; way++) {
-        const struct tt_shape_key *k = &cache->key[set][way];
+    const struct tt_cache_set *set = cache->set[tt_cache_index(key)];
+    for (int way = 0; set && way < TT_CACHE_WAYS; way++) {
+        const struct tt_shape_key *k = &set->key[way];
         if (k->word[0] == key.word[0] && k->word[1] == key.word[1] && k->word[2] == key.word[2])
-            return cache->prepared[set][way];
+            return set->prepared[way];
     }
     return NULL;
 }

@@ -234,6 +234,7 @@ static tutti_status set_windows(struct tt_exec *exec, enum tt_windows windows)
     exec->is_long = reaches;
     exec->low_window = t->window[TT_SHORT_WINDOWS];
     if (reaches) exec->plain = false;
+    if (plan->lanes > 1) TT_TRY(tt_team_make_lanes(t));
     if (!reaches && !plan->segments && !sends(plan)) return TUTTI_OK;
     TT_TRY(tt_team_extend(t));
     if (exec->finds_windows) find_windows(exec);

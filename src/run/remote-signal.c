@@ -53,9 +53,16 @@ void tt_arrivals_drop(struct tt_remote_teams *remote_teams, struct tt_arrivals *
 
 /* ---- Mirrors ---- */
 
+/* Returns the view of a member whose mirror is given. */
+static struct tt_view view_of(const struct tt_team *t, char *mirror)
+{
+    const struct tt_block *layout = &t->remote->layout;
+    return (struct tt_view){mirror, layout, mirror + layout->lanes};
+}
+
 struct tt_view tt_remote_unknown(const struct tt_team *t)
 {
-    return (struct tt_view){t->remote->blank, &t->remote->layout};
+    return view_of(t, t->remote->blank);
 }
 
 tutti_status tt_remote_new(struct tt_team *t, const struct tt_block *layout)
@@ -126,7 +133,7 @@ struct tt_mirror *tt_mirror_of(struct tt_team *t, int rank)
     }
     m->next = remote->mirrors;
     remote->mirrors = remote->mirror[rank] = m;
-    t->view[rank].at = m->block;
+    t->view[rank] = view_of(t, m->block);
     return m;
 }
 

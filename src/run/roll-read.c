@@ -85,7 +85,7 @@ char tt_roll_process(const struct tt_job_rank *rank)
 
 static int64_t line_at(int64_t block, const struct tt_head *head, int slot)
 {
-    return block + TT_LINE + slot * head->line_stride;
+    return block + TT_LINE + (int64_t)slot * head->line_stride;
 }
 
 /* Returns 1 + the number of the execution whose fingerprint is in the slot; 0: none. block:
@@ -116,8 +116,7 @@ static bool is_sound(const struct tt_head *head, const struct tt_job_page *job)
     return head->ranks > 0 && head->ranks <= job->size && head->slots_log2 >= 0 &&
            head->slots_log2 <= LOG2_MOST && head->windows_log2 >= 0 &&
            head->windows_log2 <= head->slots_log2 && head->line_stride >= TT_LINE &&
-           head->line_stride <= INT32_MAX && head->opening >= TT_LINE &&
-           head->opening <= (int64_t)INT32_MAX << LOG2_MOST && head->next >= 0;
+           head->opening >= TT_LINE && head->next >= 0;
 }
 
 /* Whether execution k belongs to a request that the rank's program has not completed. */

@@ -461,6 +461,7 @@ static inline tutti_status await_flag(struct tt_exec *exec, int32_t peer, uint32
     const struct tt_signal_line *line = tt_team_line(t, peer, exec->slot);
     const _Atomic uint64_t *word = lane ? tt_team_signal(t, peer, exec->slot, lane) : &line->signal;
     int looks = 0;
+    if (tt_unlikely(!word)) return TUTTI_AGAIN;
     for (; atomic_load_explicit(word, memory_order_acquire) < want; tt_relax())
         if (++looks >= exec->looks) return TUTTI_AGAIN;
     /* The flag was raised when this rank looked for the first time. So the peer is ahead, and has

@@ -54,6 +54,12 @@ static int64_t line_stride(int64_t slots)
  * a cache line. */
 #define LONG_AT 16
 
+/* Returns the bytes of the signals of lanes 1, 2 ... */
+static int64_t lanes_bytes(int p)
+{
+    return tt_team_windows(p) * (TT_LANES - 1) * TT_LINE;
+}
+
 static void lay_out_extension(struct tt_block *b, int p)
 {
     const int64_t windows = tt_team_windows(p);
@@ -70,8 +76,7 @@ static struct tt_block layout(int p, int64_t slots)
 {
     struct tt_block b = {.line = TT_LINE, .line_stride = line_stride(slots), .peers = p};
     b.opening = b.line + slots * b.line_stride;
-    b.lanes = b.opening + slots * 2 * TT_LINE;
-    b.bytes = b.lanes + tt_team_windows(p) * (TT_LANES - 1) * TT_LINE;
+    b.bytes = b.opening + slots * 2 * TT_LINE;
     lay_out_extension(&b, p);
     return b;
 }
@@ -84,7 +89,7 @@ static struct tt_block layout_of_mirror(int p)
     struct tt_block b = {.line = TT_LINE, .line_stride = TT_LINE, .peers = 1};
     b.opening = b.line + windows * b.line_stride;
     b.lanes = b.opening + windows * 2 * TT_LINE;
-    b.segments = b.lanes + windows * (TT_LANES - 1) * TT_LINE;
+    b.segments = b.lanes + lanes_bytes(p);
     b.bytes = b.segments + windows * (int64_t)sizeof(struct tt_segment_opening);
     return b;
 }
@@ -240,7 +245,7 @@ static tutti_status view_members(struct tt_team *t, const int *job_rank, const i
         t->job_rank[r] = job_rank[r];
         bool local = tt_map_same_node(&t->map, r, t->me);
         t->local += local;
-        t->view[r] = local ? (struct tt_view){tt_fabric_at(t->fabric, blocks[r]), &t->layout}
+        t->view[r] = local ? (struct tt_view){tt_fabric_at(t->fabric, blocks[r]), &t->layout, NULL}
                            : tt_remote_unknown(t);
         if (local) find_short_window(t, r);
     }
@@ -305,8 +310,8 @@ static void publish_slots(const struct tt_team *t)
     struct tt_head *head = tt_fabric_at(t->fabric, t->offset);
     atomic_store(&head->slots_log2, (int16_t)__builtin_ctz((unsigned)t->slots));
     atomic_store(&head->windows_log2, (int16_t)t->windows_log2);
-    atomic_store(&head->line_stride, t->layout.line_stride);
-    atomic_store(&head->opening, t->layout.opening);
+    atomic_store(&head->line_stride, (int32_t)t->layout.line_stride);
+    atomic_store(&head->opening, (int32_t)t->layout.opening);
 }
 
 void tt_team_met(struct tt_team *t)
@@ -418,6 +423,23 @@ tutti_status tt_team_take(struct tt_team *t, int64_t bytes, int64_t *offset)
     *offset = t->piece;
     t->piece += bytes;
     return TUTTI_OK;
+}
+
+tutti_status tt_team_make_lanes(struct tt_team *t)
+{
+    int64_t offset, bytes = lanes_bytes(t->map.p);
+    if (t->view[t->me].lanes) return TUTTI_OK;
+    TT_TRY(tt_team_take(t, bytes, &offset));
+    t->view[t->me].lanes = tt_fabric_at(t->fabric, offset);
+    memset(t->view[t->me].lanes, 0, (size_t)bytes);
+    atomic_store_explicit(&tt_team_head(t, t->me)->lanes, offset, memory_order_release);
+    return TUTTI_OK;
+}
+
+char *tt_team_find_lanes(struct tt_team *t, int rank)
+{
+    int64_t at = atomic_load_explicit(&tt_team_head(t, rank)->lanes, memory_order_acquire);
+    return at ? t->view[rank].lanes = tt_fabric_at(t->fabric, at) : NULL;
 }
 
 static void free_chunks(struct tt_team *t)

@@ -11,11 +11,15 @@
  *                                  in this line
  *   S times  { opening, signature }
  *                                  addresses of opened buffers; the call signature of this rank
+ *
+ * A block takes less than 48 KiB. A team that makes only short calls by plans with a single lane
+ * and without messages needs no more memory. Before a member begins its first execution of a plan
+ * with several lanes, it makes
+ *
  *   W times  (lanes - 1) lines     signals of lanes 1, 2 ...
  *
- * A block takes at most 64 KiB. A team that makes only short calls needs no more memory. Longer
- * calls use the extension of a block. A member makes it before it begins the first execution that
- * needs a part of it:
+ * Longer calls use the extension of a block. A member makes it before it begins the first execution
+ * that needs a part of it:
  *
  *   W times  long window           for calls that do not fit the short windows
  *   W * p    segments              the opening of a v-collective: one entry for each peer
@@ -27,6 +31,10 @@
  * owner's `leavers`, and a plan from a file may put bytes into the long window of another member.
  * For a member on another node this process keeps a mirror of that member's block in its own
  * memory. The messages that come from the member update the mirror (remote.h).
+ *
+ * Why a member that awaits a signal of lane 1, 2 ... needs no other sign of the lines: as long as
+ * the owner has stored no offset of these lines in its head, it has not begun the execution, so the
+ * signal is not there yet.
  *
  * Why no member waits for the extension of another member: the owner stores the offset of its
  * extension in the head, with release, before it begins the execution that needs the extension. A
@@ -159,10 +167,12 @@ struct tt_head {
     _Atomic int32_t ranks, me;
     _Atomic int16_t slots_log2, windows_log2;
     _Atomic uint64_t id;
-    _Atomic int64_t line_stride, opening; /* the same values as in struct tt_block */
+    _Atomic int32_t line_stride, opening; /* the same values as in struct tt_block */
     /* offset of the next block of this rank in the segment; 0: there is none */
     _Atomic int64_t next;
-    _Atomic int64_t extension; /* offset of the extension in the segment; 0: not made yet */
+    /* offsets of the extension, and of the signals of lanes 1, 2 ..., in the segment; 0: not made
+     * yet */
+    _Atomic int64_t extension, lanes;
 };
 _Static_assert(sizeof(struct tt_head) == TT_LINE, "layout() counts on it");
 
@@ -192,7 +202,7 @@ struct tt_segment_opening {
 struct tt_block {
     int64_t line, line_stride; /* the line of slot 0; the distance to the next slot's line */
     int64_t opening;           /* S openings, each followed by a struct tt_call_signature */
-    int64_t lanes;             /* W * (TT_LANES - 1) lines */
+    int64_t lanes;             /* in a mirror: W * (TT_LANES - 1) lines */
     int64_t bytes;
     /* ---- in the extension; the segments of a mirror are in its block ---- */
     int64_t window, window_stride; /* the first long window; the distance to the next one */
@@ -203,10 +213,12 @@ struct tt_block {
     int64_t extension_bytes;
 };
 
-/* Where the block of a member, or its mirror, is. */
+/* Where the block of a member, or its mirror, is, and where the signals of its lanes 1, 2 ... are
+ * (NULL: not known yet). */
 struct tt_view {
     char *at;
     const struct tt_block *layout;
+    char *lanes;
 };
 
 struct tt_remote_teams;
@@ -327,6 +339,11 @@ tutti_status tt_team_extend(struct tt_team *t);
 /* Takes a piece of shared memory, which begins at a cache line and is freed with the team's block.
  * Its contents are undefined. Sets *offset to its offset in the segment. Errors: MEMORY, LIMIT. */
 tutti_status tt_team_take(struct tt_team *t, int64_t bytes, int64_t *offset);
+/* Makes the signals of this rank's lanes 1, 2 ..., unless they are made already. Errors: MEMORY,
+ * LIMIT. */
+tutti_status tt_team_make_lanes(struct tt_team *t);
+/* Finds the signals of lanes 1, 2 ... of a member of this node. NULL: they are not made yet. */
+char *tt_team_find_lanes(struct tt_team *t, int rank);
 /* Find the long windows of one member of this node, and of all members of this node. Return false
  * if such a member has not made its extension yet. */
 bool tt_team_find_window(struct tt_team *t, int rank);
@@ -431,14 +448,14 @@ static inline _Atomic uint64_t *tt_team_done(const struct tt_team *t, int rank)
     return &((struct tt_head *)t->view[rank].at)->done;
 }
 
-/* Returns the signal word of a lane of a member in a slot. */
-static inline _Atomic uint64_t *tt_team_signal(const struct tt_team *t, int rank, int slot,
-                                               uint32_t lane)
+/* Returns the signal word of a lane of a member in a slot. NULL: it does not exist yet. */
+static inline _Atomic uint64_t *tt_team_signal(struct tt_team *t, int rank, int slot, uint32_t lane)
 {
     if (tt_likely(lane == 0)) return &tt_team_line(t, rank, slot)->signal;
-    const struct tt_view *v = &t->view[rank];
+    char *lanes = t->view[rank].lanes;
+    if (tt_unlikely(!lanes) && !(lanes = tt_team_find_lanes(t, rank))) return NULL;
     int64_t i = tt_team_window_of(t, slot) * (TT_LANES - 1) + (int64_t)lane - 1;
-    return (_Atomic uint64_t *)(v->at + v->layout->lanes + i * TT_LINE);
+    return (_Atomic uint64_t *)(lanes + i * TT_LINE);
 }
 
 /* Returns k / W + 1 for the execution k that member `rank` has begun last in the slot, where W is
