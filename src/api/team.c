@@ -88,6 +88,11 @@ void tt_teams_leave(tutti_client *client)
     tt_team_each_busy(&client->world->run, leave_freed, NULL);
 }
 
+/* A program may free many teams, and then make no call for a long time in which this rank could
+ * leave them. So each time when this many more teams are waiting, the rank tries to leave all of
+ * them. */
+enum { MANY_FREED = 64 };
+
 /* Frees a team: ends its handle, but keeps the team in the client's list until this rank has left
  * it. */
 tutti_status tutti_team_free(tutti_team *team)
@@ -112,6 +117,7 @@ tutti_status tutti_team_free(tutti_team *team)
     tt_handle_end(team);
     client->freed++;
     leave(team);
+    if (client->freed > 0 && client->freed % MANY_FREED == 0) tt_teams_leave(client);
     tt_error_restore(text);
     return status;
 }

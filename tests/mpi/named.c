@@ -237,14 +237,14 @@ static void churns(void)
     for (int i = 0; i < 3; i++) pthread_join(thread[i], NULL);
 }
 
-/* Returns an amount of memory from /proc/self/status, in KiB. `name`: how its line begins, for
- * example "VmRSS:" for the resident memory. */
-static long status_of(const char *name)
+/* Returns an amount of memory from a file of /proc/self, in KiB; -1: the file does not have it.
+ * `name`: how its line begins, for example "VmRSS:" for the resident memory. */
+static long memory_in(const char *file, const char *name)
 {
     char line[256];
     size_t n = strlen(name);
     long kib = -1;
-    FILE *status = fopen("/proc/self/status", "r");
+    FILE *status = fopen(file, "r");
     while (status && fgets(line, sizeof line, status))
         if (strncmp(line, name, n) == 0) kib = atol(line + n);
     if (status) fclose(status);
@@ -261,9 +261,9 @@ static void many(void)
         MPI_Comm_dup(world, &comm);
         for (int k = 0; k < (i % 10 ? 1 : 5); k++) MPI_Barrier(comm);
         MPI_Comm_free(&comm);
-        if (i == 2000) before = status_of("VmRSS:");
+        if (i == 2000) before = memory_in("/proc/self/status", "VmRSS:");
     }
-    EXPECT(status_of("VmRSS:") < before + 2048);
+    EXPECT(memory_in("/proc/self/status", "VmRSS:") < before + 2048);
     /* The ranks free these communicators in different orders. */
     for (int round = 0; round < 20; round++) {
         for (int i = 0; i < 4; i++) MPI_Comm_dup(world, &few[i]);
@@ -276,6 +276,29 @@ static void many(void)
     /* These communicators are never freed. */
     for (int i = 0; i < 4; i++) MPI_Comm_dup(world, &few[i]);
     warm_up(few[2]);
+}
+
+/* Tests that a communicator takes at most 64 KiB of each rank's memory, beside that of the host,
+ * until long data go through it. */
+static void little(void)
+{
+    enum { COMMS = 200, CALLS = 10, MOST = 64 };
+    static MPI_Comm comm[COMMS];
+    static const char file[] = "/proc/self/smaps_rollup";
+    int sum;
+    MPI_Comm_dup(world, &comm[0]);
+    warm_up(comm[0]);
+    for (int i = 1; i < COMMS; i++) MPI_Comm_dup(world, &comm[i]);
+    long before = memory_in(file, "Pss:");
+    for (int k = 0; k < CALLS; k++)
+        for (int i = 1; i < COMMS; i++) {
+            MPI_Barrier(comm[i]);
+            MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, comm[i]);
+        }
+    MPI_Barrier(world);
+    EXPECT(memory_in(file, "Pss:") - before <= (COMMS - 1) * MOST);
+    MPI_Barrier(world);
+    for (int i = 0; i < COMMS; i++) MPI_Comm_free(&comm[i]);
 }
 
 /* Makes a type of `n` ints in a row; if `wide` and with MPI 4, with a count of type MPI_Count. */
@@ -306,7 +329,8 @@ static void rows(int wide)
         for (int k = 0; k < ROW; k++) data[i][k] = me ? -1 : i + k;
     MPI_Bcast(data, 1000, row, 0, world);
     getrlimit(RLIMIT_DATA, &limit);
-    limit.rlim_cur = ((rlim_t)status_of("VmData:") << 10) + N * sizeof *data / 2;
+    limit.rlim_cur =
+        ((rlim_t)memory_in("/proc/self/status", "VmData:") << 10) + N * sizeof *data / 2;
     setrlimit(RLIMIT_DATA, &limit);
     MPI_Bcast(data, N, row, 0, world);
     for (int i = 0; i < N; i++)
@@ -566,6 +590,7 @@ int main(int argc, char **argv)
     if (strcmp(part, "threads") == 0) threads();
     if (strcmp(part, "churns") == 0) churns();
     if (strcmp(part, "many") == 0) many();
+    if (strcmp(part, "little") == 0) little();
     if (strcmp(part, "rows") == 0) rows(0);
     if (strcmp(part, "wide-rows") == 0) rows(1);
     if (strcmp(part, "sizes") == 0) sizes();

@@ -164,6 +164,22 @@ static void orders(tutti_client *client, void *arg)
     check(held(client) == before, "teams leave memory behind");
 }
 
+/* Checks that a rank which only frees teams also leaves those that it freed earlier, once the other
+ * ranks have freed them, too: at the second step it departs from the teams of the first step, and
+ * at the third step all ranks have departed. */
+static void frees(tutti_client *client, void *arg)
+{
+    enum { STEPS = 3, STEP = 128 };
+    tutti_team *world = tutti_world(client), *team[STEPS * STEP];
+    (void)arg;
+    for (int i = 0; i < STEPS * STEP; i++) team[i] = new_team(world);
+    for (int step = 0; step < STEPS; step++) {
+        must(tutti_barrier(world), "barrier");
+        for (int i = 0; i < STEP; i++) must(tutti_team_free(team[step * STEP + i]), "free");
+    }
+    check(client->freed <= (STEPS - 1) * STEP, "teams are left");
+}
+
 /* Lets a rank finalize right after it has freed its teams, while other ranks still use theirs. */
 static void ends(tutti_client *client, void *arg)
 {

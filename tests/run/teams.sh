@@ -15,6 +15,7 @@ run() { # run CASE RANKS: runs a case with so many ranks if ranks are processes
 
 how=$1
 run orders 3
+run frees 3
 run ends 3
 run busy 3
 run agreements 3
