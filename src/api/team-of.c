@@ -70,11 +70,22 @@ static uint64_t key_of(const struct team_list *l)
     return tt_team_id(l->team->run.id, UINT64_C(1) << 40 | (uint32_t)l->tag, 0);
 }
 
+/* Returns the id of the agreement, which is also the id of the new team until the team is
+ * complete. */
 static uint64_t id_of(const struct team_list *l)
 {
     uint64_t id = key_of(l);
     for (int i = 0; i < l->n; i++) id = tt_team_id(id, (uint64_t)i, l->ranks[i]);
     return id;
+}
+
+/* Returns the id of the team that the agreement with this id and number makes. It must differ from
+ * the ids of all agreements, also from those of lists that begin like this one, because messages of
+ * an agreement would be taken for messages of the team. So a bit is set that no index of id_of
+ * has. */
+static uint64_t complete_id(uint64_t id, uint32_t number)
+{
+    return tt_team_id(id, UINT64_C(1) << 41 | number, 0);
 }
 
 /* Makes the new team, with this rank's block of the old team as a placeholder for all blocks. */
@@ -222,7 +233,7 @@ static tutti_status complete(const struct team_list *l, tutti_team *part, struct
     tt_free(a);
     if (status == TUTTI_OK) status = choose_id(l, part, *round);
     if (status != TUTTI_OK) return status;
-    part->run.id = tt_team_id(part->run.id, number, 0);
+    part->run.id = complete_id(part->run.id, number);
     tt_team_list(&part->run);
     tt_agree_know(part->client->agree, &part->run);
     return TUTTI_OK;

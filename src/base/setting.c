@@ -5,12 +5,12 @@
  * file also reads and prints numbers with K, M and G, which settings and problem strings use.
  */
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/locale.h"
+#include "base/process-lock.h"
 #include "base/settings.h"
 
 enum { SETTINGS = 64, NAME_SIZE = 48 };
@@ -19,14 +19,14 @@ enum { SETTINGS = 64, NAME_SIZE = 48 };
  * full; if it were, its last entry would be used again. The values are copies that are never freed:
  * a program that sets its process title overwrites the memory of the first environment. */
 static struct {
-    pthread_mutex_t lock;
-    int n;
+    struct tt_process_lock lock;
+    atomic_int n;
     struct setting {
         char name[NAME_SIZE];
         const char *value;
         bool ignored; /* tt_setting_ignore was called */
     } known[SETTINGS];
-} settings = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} settings = {.lock = TT_PROCESS_LOCK};
 
 /* Returns a copy of the value, or the value itself if there is no memory. The copy is not made by
  * tt_strdup, so that a test that makes the i-th allocation fail counts the same allocations in each
@@ -43,29 +43,30 @@ static struct setting *find_locked(const char *name)
     for (int i = 0; i < settings.n; i++) {
         if (strcmp(settings.known[i].name, name) == 0) return &settings.known[i];
     }
-    if (settings.n < SETTINGS) settings.n++;
-    struct setting *added = &settings.known[settings.n - 1];
+    int n = tt_min(settings.n, SETTINGS - 1);
+    struct setting *added = &settings.known[n];
     snprintf(added->name, sizeof added->name, "%s", name);
     added->ignored = false;
     const char *value = getenv(name);
     added->value = value && *value ? kept(value) : NULL;
+    settings.n = n + 1; /* last (process-lock.h) */
     return added;
 }
 
 const char *tt_setting(const char *name)
 {
-    pthread_mutex_lock(&settings.lock);
+    tt_process_lock(&settings.lock);
     const struct setting *found = find_locked(name);
     const char *value = found->ignored ? NULL : found->value;
-    pthread_mutex_unlock(&settings.lock);
+    tt_process_unlock(&settings.lock);
     return value;
 }
 
 void tt_setting_ignore(const char *name)
 {
-    pthread_mutex_lock(&settings.lock);
+    tt_process_lock(&settings.lock);
     find_locked(name)->ignored = true;
-    pthread_mutex_unlock(&settings.lock);
+    tt_process_unlock(&settings.lock);
 }
 
 /* Returns the row of the setting in the table of settings, and its value in *text, if the

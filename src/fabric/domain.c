@@ -9,7 +9,8 @@
 
 #include <dlfcn.h>
 #include <hwloc.h>
-#include <pthread.h>
+
+#include "base/process-lock.h"
 
 #define HWLOC_FUNCTIONS(X)                                                                         \
     X(topology_init)                                                                               \
@@ -32,9 +33,9 @@ static struct {
 } hwloc;
 
 static struct {
-    pthread_mutex_t lock;
-    bool loaded;
-} library = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct tt_process_lock lock;
+    atomic_bool loaded;
+} library = {.lock = TT_PROCESS_LOCK};
 
 static const char *find_functions(void *handle)
 {
@@ -63,9 +64,9 @@ static tutti_status load_locked(void)
 
 static tutti_status load(void)
 {
-    pthread_mutex_lock(&library.lock);
+    tt_process_lock(&library.lock);
     tutti_status status = load_locked();
-    pthread_mutex_unlock(&library.lock);
+    tt_process_unlock(&library.lock);
     return status;
 }
 

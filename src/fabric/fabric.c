@@ -4,8 +4,9 @@
  */
 #include "fabric/fabric.h"
 
-#include <pthread.h>
 #include <string.h>
+
+#include "base/process-lock.h"
 
 /* ---- Simulated nodes ---- */
 
@@ -161,21 +162,22 @@ void tt_fabric_forbid(struct tt_fabric *f, int rank, int accesses)
 
 /* ---- Parked memory ---- */
 
-static pthread_mutex_t parking = PTHREAD_MUTEX_INITIALIZER;
+static struct tt_process_lock parking = TT_PROCESS_LOCK;
 static struct tt_parked *parked_all;
 
 void tt_fabric_park(const struct tt_fabric *f, struct tt_parked *parked, void *memory)
 {
-    pthread_mutex_lock(&parking);
+    tt_process_lock(&parking);
     *parked = (struct tt_parked){parked_all, memory, f->job->stamp, f->client};
+    atomic_thread_fence(memory_order_release); /* process-lock.h */
     parked_all = parked;
-    pthread_mutex_unlock(&parking);
+    tt_process_unlock(&parking);
 }
 
 /* Frees the parked memory of those clients of this job that all ranks of the node have left. */
 static void free_forsaken(const struct tt_job_page *job)
 {
-    pthread_mutex_lock(&parking);
+    tt_process_lock(&parking);
     for (struct tt_parked **link = &parked_all, *parked; (parked = *link) != NULL;) {
         if (parked->stamp != job->stamp || tt_common_find(job, parked->client)) {
             link = &parked->next;
@@ -184,7 +186,7 @@ static void free_forsaken(const struct tt_job_page *job)
         *link = parked->next;
         tt_free(parked->memory);
     }
-    pthread_mutex_unlock(&parking);
+    tt_process_unlock(&parking);
 }
 
 /* ---- Opening and closing ---- */

@@ -474,6 +474,7 @@ static tutti_status ucx_open(bool reach, struct tt_wire **wire)
 {
     static pthread_once_t settled = PTHREAD_ONCE_INIT;
     TT_TRY(ucx_load());
+    TT_TRY(tt_ucx_room("starting UCX")); /* UCX ends the process if it finds no descriptor */
     pthread_once(&settled, settle_all);
     struct tt_wire *opened = tt_calloc(1, sizeof *opened);
     if (!opened) return tt_fail(TUTTI_ERR_MEMORY, "no memory for the network");

@@ -9,9 +9,9 @@
  * argument. The place of a bound operation need not be equal on all ranks, so any free entry will
  * do. The search for one begins where the last search ended.
  */
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/process-lock.h"
 #include "type/op-user.h"
 #include "type/type.h"
 
@@ -20,14 +20,14 @@ enum { USER_OPS = TUTTI_OP_USER_END - TUTTI_OP_USER, BOUND_OPS = 65536 };
 /* The members of an entry other than `live` are written before `live` is set (release), and are
  * read only after `live` was seen set (acquire). */
 static struct {
-    pthread_mutex_t lock;
+    struct tt_process_lock lock;
     struct entry {
         struct tt_op_user op;
         tutti_op base; /* the operation that this one is bound to; `op` itself if it is not bound */
         atomic_bool live;
     } entry[USER_OPS + BOUND_OPS];
     int next; /* the bound operation at which the next search begins, from 0 */
-} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} table = {.lock = TT_PROCESS_LOCK};
 
 /* Returns the index of the operation's entry; -1: `op` is not the number of a user-defined
  * operation. */
@@ -94,9 +94,9 @@ tutti_status tutti_op_create(tutti_op_fn *fn, int commutes, void *arg, tutti_op 
 {
     if (!fn) return tt_fail(TUTTI_ERR_ARG, "tutti_op_create: fn is null");
     if (!op) return tt_fail(TUTTI_ERR_ARG, "tutti_op_create: op is null");
-    pthread_mutex_lock(&table.lock);
+    tt_process_lock(&table.lock);
     int place = add_locked((struct tt_op_user){fn, arg, commutes != 0});
-    pthread_mutex_unlock(&table.lock);
+    tt_process_unlock(&table.lock);
     if (place < 0) {
         return tt_fail(TUTTI_ERR_LIMIT,
                        "tutti_op_create: all %d user-defined operations are in use", USER_OPS);
@@ -108,10 +108,10 @@ tutti_status tutti_op_create(tutti_op_fn *fn, int commutes, void *arg, tutti_op 
 tutti_status tutti_op_bind(tutti_op op, void *arg, tutti_op *bound)
 {
     if (!bound) return tt_fail(TUTTI_ERR_ARG, "tutti_op_bind: bound is null");
-    pthread_mutex_lock(&table.lock);
+    tt_process_lock(&table.lock);
     const struct entry *to = live_entry(op);
     int made = to ? bind_locked(to, arg) : 0;
-    pthread_mutex_unlock(&table.lock);
+    tt_process_unlock(&table.lock);
     if (!to)
         return tt_fail(TUTTI_ERR_ARG, "tutti_op_bind: %d is not a live user-defined operation",
                        (int)op);
@@ -124,10 +124,10 @@ tutti_status tutti_op_bind(tutti_op op, void *arg, tutti_op *bound)
 
 tutti_status tutti_op_free(tutti_op op)
 {
-    pthread_mutex_lock(&table.lock);
+    tt_process_lock(&table.lock);
     struct entry *entry = live_entry(op);
     if (entry) atomic_store_explicit(&entry->live, false, memory_order_release);
-    pthread_mutex_unlock(&table.lock);
+    tt_process_unlock(&table.lock);
     if (!entry) {
         return tt_fail(TUTTI_ERR_ARG, "tutti_op_free: %d is not a live user-defined operation",
                        (int)op);

@@ -6,8 +6,7 @@
  * the number of a freed type is not mistaken for that of a live type, and plans that are cached for
  * the number are not used for another type.
  */
-#include <pthread.h>
-
+#include "base/process-lock.h"
 #include "type/layout.h"
 #include "type/type.h"
 
@@ -16,14 +15,14 @@ enum { PLACES = 4096, NUMBERS = TUTTI_TYPE_USER_END - TUTTI_TYPE_USER };
 /* An entry's layout is written before its number (release), and read only after the number was seen
  * (acquire). */
 static struct {
-    pthread_mutex_t lock;
+    struct tt_process_lock lock;
     int next;
     struct entry {
         /* the number of the type; 0, which is the number of no derived type: the entry is free */
         _Atomic int type;
         struct tt_layout *_Atomic layout;
     } entry[PLACES];
-} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} table = {.lock = TT_PROCESS_LOCK};
 
 static struct tt_layout basic[TUTTI_TYPES] = {
 #define ENTRY(name, text, bytes)                                                                   \
@@ -56,10 +55,10 @@ struct tt_layout *tt_layout_find(tutti_type type)
 struct tt_layout *tt_layout_hold(tutti_type type)
 {
     if ((unsigned)type < TUTTI_TYPES) return &basic[type];
-    pthread_mutex_lock(&table.lock);
+    tt_process_lock(&table.lock);
     struct tt_layout *layout = tt_layout_find(type);
     if (layout) atomic_fetch_add(&layout->refs, 1);
-    pthread_mutex_unlock(&table.lock);
+    tt_process_unlock(&table.lock);
     return layout;
 }
 
@@ -105,9 +104,9 @@ static int add_locked(struct tt_layout *layout)
 
 tutti_status tt_layout_enter(struct tt_layout *layout, tutti_type *type)
 {
-    pthread_mutex_lock(&table.lock);
+    tt_process_lock(&table.lock);
     int made = add_locked(layout);
-    pthread_mutex_unlock(&table.lock);
+    tt_process_unlock(&table.lock);
     if (made == 0) {
         tt_layout_drop(layout);
         return tt_fail(TUTTI_ERR_LIMIT, "all %d derived types are in use", PLACES);
@@ -119,13 +118,13 @@ tutti_status tt_layout_enter(struct tt_layout *layout, tutti_type *type)
 tutti_status tutti_type_free(tutti_type type)
 {
     struct tt_layout *layout = NULL;
-    pthread_mutex_lock(&table.lock);
+    tt_process_lock(&table.lock);
     struct entry *entry = live_entry(type);
     if (entry) {
         layout = atomic_load_explicit(&entry->layout, memory_order_relaxed);
         atomic_store_explicit(&entry->type, 0, memory_order_release);
     }
-    pthread_mutex_unlock(&table.lock);
+    tt_process_unlock(&table.lock);
     if (!layout) return tt_fail(TUTTI_ERR_ARG, "%d is not a live derived type", (int)type);
     tt_layout_drop(layout);
     return TUTTI_OK;

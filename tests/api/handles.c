@@ -5,8 +5,11 @@
  * else happens. Runs in a job of any size.
  */
 #include <malloc.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -346,6 +349,55 @@ static void threads(const struct all *a)
     nothing_works(a);
 }
 
+static void combine(const void *left, const void *right, void *to, size_t n, tutti_type type,
+                    void *arg)
+{
+    (void)left, (void)right, (void)to, (void)n, (void)type, (void)arg;
+}
+
+static void make_others(void)
+{
+    tutti_type type;
+    tutti_op op, bound;
+    MUST(tutti_type_vector(3, 1, 2, TUTTI_I32, &type));
+    MUST(tutti_op_create(combine, 1, NULL, &op));
+    MUST(tutti_op_bind(op, &type, &bound));
+    MUST(tutti_op_free(bound));
+    MUST(tutti_op_free(op));
+    MUST(tutti_type_free(type));
+}
+
+static atomic_bool enough;
+
+static void *make_all_the_time(void *arg)
+{
+    (void)arg;
+    while (!atomic_load(&enough)) make_others();
+    return NULL;
+}
+
+/* Runs in a child whose parent was in the middle of making types and operations. */
+static void makes(const struct all *a)
+{
+    alarm(60);
+    make_others();
+    threads(a);
+}
+
+/* Forks while another thread makes types and operations. */
+static void test_busy(void)
+{
+    struct all a;
+    pthread_t thread;
+    make(&a);
+    why = "belongs to the process that forked this one";
+    IS(pthread_create(&thread, NULL, make_all_the_time, NULL) == 0);
+    for (int i = 0; i < 20; i++) run_in_child(&a, makes, 0);
+    atomic_store(&enough, true);
+    pthread_join(thread, NULL);
+    MUST(tutti_finalize(a.client));
+}
+
 /* Runs in the child: reads what the parent has computed, which is allowed. */
 static void reads(const struct all *a)
 {
@@ -449,6 +501,7 @@ int main(int argc, char **argv)
     if (strcmp(what, "many") == 0) test_many();
     if (strcmp(what, "broken") == 0) test_broken();
     if (strcmp(what, "fork") == 0) test_fork();
+    if (strcmp(what, "busy") == 0) test_busy();
     if (strcmp(what, "join") == 0) test_join();
     if (strcmp(what, "orphan") == 0) test_orphan();
     if (faults == 0) printf("all as it should be\n");

@@ -56,6 +56,24 @@ static void halves(tutti_team *world)
     for (int i = 0; i < 3; i++) make_and_free(world, ranks, n, i);
 }
 
+/* Makes teams of lists that begin like each other. Agreements on the team of the shorter list count
+ * neither for the longer list nor for the team of that list. */
+static void longer_lists(tutti_team *world)
+{
+    enum { TAG = 70, TIMES = 4 };
+    int p = tutti_size(world), me = tutti_rank(world), ranks[RANKS];
+    for (int i = 0; i < p; i++) ranks[i] = p - 1 - i;
+    for (int n = 1; n <= p; n++)
+        for (int i = 0; i < TIMES && me >= p - n; i++) {
+            tutti_team *part;
+            int64_t value = i;
+            EXPECT(tutti_team_of(world, ranks, n, TAG, &part) == TUTTI_OK);
+            for (int k = 0; k < 2; k++)
+                EXPECT(tutti_team_agree(part, &value, NULL) == TUTTI_OK && value == i);
+            EXPECT(tutti_team_free(part) == TUTTI_OK);
+        }
+}
+
 /* Makes a team of each two consecutive ranks, so a rank has one team with the rank before it and
  * one with the rank after it. Makes a second team of the same two ranks while the first one exists.
  */
@@ -150,6 +168,7 @@ static void one_rank(tutti_client *client, void *arg)
     (void)arg;
     arguments(world);
     halves(world);
+    longer_lists(world);
     neighbours(world);
     inner(world);
     different(world);

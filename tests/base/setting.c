@@ -8,8 +8,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/settings.h"
 
@@ -20,6 +26,50 @@ static void first_look_counts(void **state)
     assert_string_equal(tt_setting("TUTTI_TEST_ONCE"), "one");
     setenv("TUTTI_TEST_ONCE", "two", 1);
     assert_string_equal(tt_setting("TUTTI_TEST_ONCE"), "one");
+}
+
+/* ---- A fork while another thread looks up a setting ---- */
+
+static _Atomic(pid_t) slow; /* the process in which getenv("TUTTI_TEST_SLOW") does not return */
+static sem_t inside;
+
+/* Replaces getenv of the C library for the whole program. */
+char *getenv(const char *name)
+{
+    char *(*next)(const char *);
+    *(void **)&next = dlsym(RTLD_NEXT, "getenv");
+    if (strcmp(name, "TUTTI_TEST_SLOW") == 0) sem_post(&inside);
+    while (strcmp(name, "TUTTI_TEST_SLOW") == 0 && atomic_load(&slow) == getpid()) usleep(1000);
+    return next(name);
+}
+
+static void *look_up_slowly(void *arg)
+{
+    (void)arg;
+    return (void *)(uintptr_t)(tt_setting("TUTTI_TEST_SLOW") == NULL);
+}
+
+static void children_can_look_up(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    int status;
+    assert_int_equal(sem_init(&inside, 0, 0), 0);
+    atomic_store(&slow, getpid());
+    assert_int_equal(pthread_create(&thread, NULL, look_up_slowly, NULL), 0);
+    while (sem_wait(&inside) != 0) {
+    }
+    setenv("TUTTI_TEST_CHILD", "seen", 1);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        const char *seen = tt_setting("TUTTI_TEST_CHILD");
+        _exit(tt_setting("TUTTI_TEST_SLOW") || !seen || strcmp(seen, "seen") != 0);
+    }
+    atomic_store(&slow, 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
 }
 
 /* A program that sets its process title overwrites the memory of the environment. */
@@ -265,6 +315,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_look_counts),
+        cmocka_unit_test(children_can_look_up),
         cmocka_unit_test(values_are_copied),
         cmocka_unit_test(empty_is_unset),
         cmocka_unit_test(numbers_are_checked),

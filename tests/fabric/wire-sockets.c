@@ -211,12 +211,29 @@ static void without_descriptors_links_are_refused(void **state)
     assert_true(pair_play(play_limit, -1, NULL));
 }
 
+static void play_late(struct side *side)
+{
+    limit_descriptors(5);
+    must(side->ops->open(false, &side->wire) == TUTTI_ERR_LIMIT);
+    must(strstr(tutti_error(), "ulimit -n"));
+    limit_descriptors(-1);
+    must(side->ops->open(false, &side->wire) == TUTTI_OK);
+    side->ops->close(side->wire);
+}
+
+static void without_descriptors_ucx_is_not_started(void **state)
+{
+    (void)state;
+    assert_true(pair_play(play_late, -1, NULL));
+}
+
 int main(void)
 {
     setenv("TUTTI_PEER_TIMEOUT", "2", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_the_sockets_of_the_wire_are_watched),
         cmocka_unit_test(without_descriptors_links_are_refused),
+        cmocka_unit_test(without_descriptors_ucx_is_not_started),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
