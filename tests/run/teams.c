@@ -333,10 +333,10 @@ static const struct {
     const char *name;
     tutti_thread_fn *fn;
     int ranks;
-} cases[] = {{"thousand", thousand, RANKS}, {"churn", churn, FEW},
-             {"orders", orders, FEW},       {"ends", ends, FEW},
-             {"busy", busy, FEW},           {"agreements", agreements, FEW},
-             {"windows", windows, FEW},     {"channels", channels, 2 * FEW}};
+} cases[] = {
+    {"thousand", thousand, RANKS},   {"churn", churn, FEW},     {"orders", orders, FEW},
+    {"frees", frees, FEW},           {"ends", ends, FEW},       {"busy", busy, FEW},
+    {"agreements", agreements, FEW}, {"windows", windows, FEW}, {"channels", channels, 2 * FEW}};
 
 static int run(tutti_thread_fn *fn, int threads)
 {
