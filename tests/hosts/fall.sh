@@ -20,8 +20,6 @@
 set -eu
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
-# shellcheck source-path=SCRIPTDIR disable=SC1091
-source "$(dirname "$0")/../ucx.sh"
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 export TUTTI_PMIX=$TUTTI_BUILD/tests/libhosts-mini-pmix.so
 [ -e "$TUTTI_PMIX" ] || skip 'built without PMIx'

@@ -18,6 +18,7 @@
 
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "${BASH_SOURCE[0]}")/../limit.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../ucx.sh"
 
 skip() {
     echo "SKIPPED: $*"
@@ -169,17 +170,24 @@ begin_on_hosts() {
 
 # until_lines N PATTERN SECONDS COMMAND...: runs a job in which some ranks fail or die. It waits
 # until N lines of `out` match, at most so many seconds, and then ends mpirun, which does not itself
-# notice that all ranks have ended.
+# notice that all ranks have ended. If UCX stops a rank, it runs the job again.
 until_lines() {
-    local n=$1 pattern=$2 deadline=$((SECONDS + $3))
+    local n=$1 pattern=$2 seconds=$3 left
     shift 3
-    begin_on_hosts "$@"
-    wait_lines "$n" "$pattern" "$deadline"
+    for left in 3 2 1 0; do
+        begin_on_hosts "$@"
+        if wait_lines "$n" "$pattern" $((SECONDS + seconds)); then break; fi
+        [ "$left" -gt 0 ] || fail 'UCX stops ranks at assertions of its own'
+        end_mpirun
+    done
     end_mpirun
 }
+# wait_lines N PATTERN TIME: waits until N lines of `out` match, until the time $SECONDS is TIME.
+# Returns 1 if UCX stops a rank before.
 wait_lines() {
     local n
     until count_lines "$2" out && [ "$n" -ge "$1" ]; do
+        if ucx_stopped out err; then return 1; fi
         [ "$SECONDS" -lt "$3" ] || fail "not $1 lines like: $2"
         pause 0.05
     done
