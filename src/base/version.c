@@ -4,16 +4,10 @@
  */
 #include "base/base.h"
 
-#include <library-build.h>
 #include <stdio.h>
 
 char *tt_version(char text[TT_VERSION])
 {
     snprintf(text, TT_VERSION, "%s", tutti_build());
     return text;
-}
-
-const char *tutti_build(void)
-{
-    return TUTTI_VERSION "/" TT_LIBRARY_BUILD;
 }

@@ -22,7 +22,7 @@ sources=$TUTTI_SOURCE/src/mpi
 mapfile -t of_backend < <(sed -n '/^set(mpi_backend_sources/,/)/{s/set(mpi_backend_sources//; s/)//; p}' \
     "$sources/CMakeLists.txt" | xargs -n 1)
 options=(-std=gnu17 -g -O0 -fPIC -D_GNU_SOURCE -fvisibility=hidden -fsanitize=address -fsanitize=undefined
-    -fno-sanitize-recover=undefined -fno-sanitize=alignment -I"$TUTTI_SOURCE/src" -I"$TUTTI_SOURCE/include")
+    -fno-sanitize-recover=undefined -fno-sanitize=alignment -I"$TUTTI_SOURCE/src" -I"$TUTTI_SOURCE/include" -I"$TUTTI_BUILD/src")
 mkdir backend others
 (cd backend && gcc "${options[@]}" "${includes[@]}" -DTT_MPI_BACKEND="tt_mpi_backend_$host" -DTT_MPI_VERSION="\"$text\"" \
     -c "${of_backend[@]/#/$sources/}") &

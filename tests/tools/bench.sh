@@ -136,7 +136,7 @@ events = json.load(open("traced/rank-0.json"))
 print(len({event["tid"] % 8 for event in events if event.get("name") == "send" and event["args"].get("call") == "allreduce"}))
 PYTHON
 }
-[ "$(lanes_of allreduce/f64/sum/1M/p4)" -eq 4 ] || fail 'not four lanes by default'
+[ "$(lanes_of allreduce/f64/sum/1M/p4)" -eq 3 ] || fail 'not three lanes by default'
 [ "$(lanes_of allreduce/f64/sum/1M/p4/lanes=8)" -eq 8 ] || fail 'not eight lanes'
 [ "$(TUTTI_LANES=2 lanes_of allreduce/f64/sum/1M/p4)" -eq 2 ] || fail 'not two lanes'
 [ "$(TUTTI_LANES=2 lanes_of allreduce/f64/sum/1M/p4/lanes=1)" -eq 1 ] || fail 'not one lane'
