@@ -411,7 +411,8 @@ static int enter_folder(const struct tt_job_page *page)
     return -1;
 }
 
-/* Opens the problem with the plan file that the job's TUTTI_ALGORITHM may name for it. */
+/* Opens the problem with the plan file that the job's TUTTI_ALGORITHM names for it, in the folder
+ * of rank 0. */
 static bool open_with_files(struct explanation *e, const struct tt_job_page *page,
                             const struct tt_common *common)
 {
@@ -423,6 +424,16 @@ static bool open_with_files(struct explanation *e, const struct tt_job_page *pag
     return opened;
 }
 
+/* Whether the job's TUTTI_ALGORITHM names a plan file for the problem by a relative path. */
+static bool has_relative_file(const struct explanation *e, const struct tt_common *common)
+{
+    char path[TT_PLAN_PATH];
+    tt_choose_force(common->world.algorithm);
+    bool named = tt_choose_file(&e->c.problem.call, path) == TUTTI_OK && path[0];
+    tt_choose_force(NULL);
+    return named && path[0] != '/';
+}
+
 static bool open_in(struct explanation *e, const struct tt_job_page *page)
 {
     const struct tt_common *common = client_of(page);
@@ -432,7 +443,7 @@ static bool open_in(struct explanation *e, const struct tt_job_page *page)
     if (!tt_problem_open("tutti explain", &e->c.problem, e->text) || !can_be_known(e, page, common))
         return false;
     say_left_out(&common->world);
-    if (strstr(common->world.algorithm, "=@")) return open_with_files(e, page, common);
+    if (has_relative_file(e, common)) return open_with_files(e, page, common);
     return tt_case_open(&e->c, "tutti explain", e->text, NULL, common);
 }
 

@@ -513,8 +513,8 @@ static int tune(struct tt_bench_job *job, void *arg)
  * switches the setting off, so that ranks do not warn if the file does not exist yet. */
 static void take_wisdom(struct tune_arguments *a)
 {
-    const char *named = tt_setting("TUTTI_WISDOM");
-    if (!named || strcmp(named, "0") == 0) return;
+    const char *named = getenv("TUTTI_WISDOM"); /* tt_setting would keep the value */
+    if (!named || !*named || strcmp(named, "0") == 0) return;
     snprintf(a->wisdom, sizeof a->wisdom, "%s", named);
     setenv("TUTTI_WISDOM", "0", 1);
 }

@@ -232,7 +232,8 @@ static bool no_setting_names(const char *command, const char *path, const char *
         {"TUTTI_MACHINE", "machine"}, {"TUTTI_WISDOM", "wisdom"}, {"TUTTI_RANKINGS", "rankings"}};
     char named[TT_FILE_PATH], why[TT_FILE_WHY];
     /* Not by tt_setting, which would keep the value: tutti calibrate unsets it later. */
-    bool none = tt_write_apart(command, path, tt_network_path(getenv("TUTTI_NETWORK")));
+    bool none = tt_write_apart(command, path, tt_network_path(getenv("TUTTI_NETWORK"))) &&
+                tt_write_apart(command, path, getenv("HWLOC_XMLFILE"));
     for (size_t i = 0; none && i < sizeof settings / sizeof *settings; i++) {
         const char *name = settings[i][0], *value = tt_setting(name);
         if ((except && strcmp(except, name) == 0) || (value && strcmp(value, "0") == 0)) continue;

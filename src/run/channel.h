@@ -28,10 +28,11 @@
  * reads only [tail, head).
  *
  * A team has many channels, and most of them carry short messages only. So the first ring of a
- * channel is just large enough for a few messages like the first one, and the sender continues in a
- * larger ring when a longer message comes. It does so only while the ring is empty: it makes the
- * new ring, with `head` and `tail` at its position, and stores the ring's offset in `next` of the
- * old one, with release. A receiver that finds no byte in its ring looks at `next`.
+ * channel is just large enough for a few messages like the first one, and the sender continues in
+ * a larger ring when a longer message comes, or when many have passed. It does so only while the
+ * ring is empty: it makes the new ring, with `head` and `tail` at its position, and stores the
+ * ring's offset in `next` of the old one, with release. A receiver that finds no byte in its ring
+ * looks at `next`.
  *
  * Why no byte is lost: the sender moves to the next ring only after it has loaded a `tail` that is
  * equal to its `head`. Then the receiver has taken all bytes of the old ring, and has stored its

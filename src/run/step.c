@@ -21,8 +21,11 @@
  * is never split where the memory of the ring ends.
  *
  * A ring has room for AHEAD messages like the one for which it is made, but at least LEAST_BYTES
- * and at most MOST_BYTES. */
-enum { AHEAD = 4, LEAST_BYTES = 256, MOST_BYTES = 32 << 10 };
+ * and at most MOST_BYTES. A channel through which BUSY times the bytes of its ring have passed gets
+ * the largest ring, because messages that use the same memory again soon were measured to take
+ * longer (docs/refused.md). */
+
+enum { AHEAD = 4, BUSY = 64, LEAST_BYTES = 256, MOST_BYTES = 32 << 10 };
 #define WORD 8
 
 void tt_end_post(struct tt_end *end, struct tt_message *m, void *memory, int64_t len,
@@ -54,10 +57,16 @@ static void complete_first(struct tt_end *end)
     tt_end_take(end)->complete = true;
 }
 
-/* Returns how many bytes of data the ring has that is made for a message. */
-static int64_t bytes_for(const struct tt_message *m)
+static inline bool is_busy(const struct tt_end *end)
 {
-    int64_t bytes = LEAST_BYTES;
+    return end->position >= BUSY * (uint64_t)end->ring->bytes;
+}
+
+/* Returns how many bytes of data the next ring has, for the first unsent message of this end. */
+static int64_t bytes_of_next(const struct tt_end *end)
+{
+    const struct tt_message *m = end->unsent;
+    int64_t bytes = end->ring && is_busy(end) ? MOST_BYTES : LEAST_BYTES;
     while (!m->rendezvous && bytes < MOST_BYTES && bytes < AHEAD * m->left) bytes *= 2;
     return bytes;
 }
@@ -65,7 +74,7 @@ static int64_t bytes_for(const struct tt_message *m)
 /* Makes a ring for the first unsent message of this end. Its offset is stored in *place. */
 static tutti_status make_ring(struct tt_team *t, struct tt_end *end, _Atomic uint64_t *place)
 {
-    int64_t offset, bytes = bytes_for(end->unsent);
+    int64_t offset, bytes = bytes_of_next(end);
     TT_TRY(tt_team_take(t, (int64_t)sizeof(struct tt_byte_ring) + bytes, &offset));
     struct tt_byte_ring *ring = tt_fabric_at(t->fabric, offset);
     *ring = (struct tt_byte_ring){.head = end->position, .tail = end->position, .bytes = bytes};
@@ -74,13 +83,14 @@ static tutti_status make_ring(struct tt_team *t, struct tt_end *end, _Atomic uin
     return TUTTI_OK;
 }
 
-/* Whether the first unsent message of this end wants a larger ring and may have one, because the
+/* Whether this end wants a larger ring for its first unsent message, and may have one, because the
  * ring is empty. */
 static inline bool may_grow(const struct tt_end *end, uint64_t tail)
 {
     const struct tt_message *m = end->unsent;
-    if (tt_likely(!m || m->rendezvous || AHEAD * m->left <= end->ring->bytes)) return false;
-    return end->ring->bytes < MOST_BYTES && tail == end->position;
+    int64_t bytes = end->ring->bytes;
+    if (!m || bytes == MOST_BYTES || tail != end->position) return false;
+    return !m->rendezvous && (AHEAD * m->left > bytes || is_busy(end));
 }
 
 /* Continues in the ring whose offset is in *place. Returns false if there is none yet. */

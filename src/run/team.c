@@ -396,9 +396,10 @@ void tt_team_unlist(struct tt_team *t)
 
 /* ---- Small pieces ---- */
 
-enum { CHUNK_BYTES = 4096 };
+/* A piece begins at an even cache line, because some processors fetch lines in pairs. */
+enum { CHUNK_BYTES = 4096, PIECE_UNIT = 2 * TT_LINE };
 
-/* The begin of a chunk. The pieces follow in the next cache line. */
+/* The begin of a chunk. The pieces follow after PIECE_UNIT bytes. */
 struct chunk {
     int64_t before; /* offset of the chunk that was taken before this one; 0: there is none */
 };
@@ -407,18 +408,18 @@ struct chunk {
  * cut. */
 static tutti_status take_chunk(struct tt_team *t, int64_t bytes)
 {
-    int64_t offset, all = tt_round_up(TT_LINE + bytes, CHUNK_BYTES);
+    int64_t offset, all = tt_round_up(PIECE_UNIT + bytes, CHUNK_BYTES);
     TT_TRY(tt_arena_take(&t->fabric->arena, all, &offset));
     *(struct chunk *)tt_fabric_at(t->fabric, offset) = (struct chunk){.before = t->chunk};
     t->chunk = offset;
-    t->piece = offset + TT_LINE;
+    t->piece = offset + PIECE_UNIT;
     t->chunk_end = offset + all;
     return TUTTI_OK;
 }
 
 tutti_status tt_team_take(struct tt_team *t, int64_t bytes, int64_t *offset)
 {
-    bytes = tt_round_up(bytes, TT_LINE);
+    bytes = tt_round_up(bytes, PIECE_UNIT);
     if (bytes > t->chunk_end - t->piece) TT_TRY(take_chunk(t, bytes));
     *offset = t->piece;
     t->piece += bytes;

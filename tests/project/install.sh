@@ -94,7 +94,7 @@ add_executable(around version.c)
 target_link_libraries(around PRIVATE Tutti::tutti)
 enable_testing()
 add_test(NAME own COMMAND around)
-foreach(name IN ITEMS hello heat train manual reference Experimental)
+foreach(name IN ITEMS hello heat train manual reference Experimental library-build mpi-build choose-build)
   add_custom_target(\${name})
 endforeach()
 PROJECT

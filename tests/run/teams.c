@@ -305,11 +305,12 @@ static void bcast(tutti_team *team, int64_t n, int i)
 }
 
 /* Checks the memory of the channels of a team whose short calls send messages: each pair of ranks
- * has a channel for each execution in flight. Then sends messages of many lengths, for which the
- * channels grow. Threads have neither a file nor a heap of their own that could be measured. */
+ * has a channel for each execution in flight. Then sends messages of many lengths, and many
+ * messages, for which the channels grow. Threads have neither a file nor a heap of their own that
+ * could be measured. */
 static void channels(tutti_client *client, void *arg)
 {
-    enum { KIB = 1024 };
+    enum { KIB = 1024, USES = 300 };
     tutti_team *world = tutti_world(client), *team = new_team(world);
     int p = tutti_size(world), calls = p * TT_WINDOWS;
     int64_t file = backed(client);
@@ -322,6 +323,9 @@ static void channels(tutti_client *client, void *arg)
     tt_random_seed(&random, 1); /* all ranks draw the same lengths */
     for (int i = 0; i < calls; i++)
         bcast(team, (int64_t)tt_random_below(&random, UINT64_C(1) << (1 + i % 13)), i);
+    int64_t some = backed(client);
+    for (int i = 0; i < TT_WINDOWS * USES; i++) bcast(team, 7, 1); /* the ends of 1 become busy */
+    check(some < 0 || backed(client) > some, "busy channels do not grow");
     must(tutti_team_free(team), "free");
     give_back(client);
     check(backed(client) <= file, "a freed team leaves channels behind");

@@ -294,6 +294,7 @@ for words in 'draw --plan plan.svg -o plan.svg' 'draw --plan plan.svg -o hard.sv
     taken tutti $words
 done
 taken env HWLOC_XMLFILE=topology.svg tutti draw machine -o topology.svg
+taken env HWLOC_XMLFILE=topology.svg tutti bench barrier/p2 --json topology.svg
 # Settings name files, too.
 for setting in TUTTI_MACHINE=model TUTTI_WISDOM=wisdom TUTTI_NETWORK=file:net \
     TUTTI_ALGORITHM=bcast=flat,barrier=@same.plan; do

@@ -118,6 +118,9 @@ sed -i 's/^\(allreduce[^ ]*64K[^ ]*\) [a-z-]* .*\(us=[0-9.]*\) \(others=[^ ]* \)
 expect 0 env TUTTI_NODES=2,2 TUTTI_WISDOM="$work/nodes" TUTTI_LOG=choice tutti run -n 4 tutti bench --iterations 2 allreduce/f64/sum/64K
 says err 'choice: parts for allreduce.n=8192 of f64, sum. on 4 ranks .by wisdom'
 expect 0 tutti run -n 2 tutti tune --time 0.001 --output one barrier --sizes 8:8
+[ ! -s err ] || fail 'tune in a job complains'
+expect 0 env TUTTI_WISDOM=named tutti run -n 2 tutti tune --time 0.001 barrier --sizes 8:8
+[ ! -s err ] || fail 'the file that tune makes is missed before'
 grep -qE '^barrier/p2 [a-z-]+ ' one || fail 'no line for a job on one node'
 # Without a problem, the usual ones are tuned.
 tutti run -n 3 tutti tune --time 0.0001 --output usual --sizes 8:8 >out 2>err &
