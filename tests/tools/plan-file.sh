@@ -34,9 +34,6 @@ done
 # A plan file in which the rank is a variable, for any number of ranks and bytes.
 write_plans allreduce/f64/sum/8/p3
 expect 0 tutti check --plan flat.plan
-# Pieces of TMP and WIN begin at multiples of 64 bytes, which is no multiple of the size of binned.
-expect 0 tutti check allreduce/binned/sum/24/p3
-expect 0 tutti check reduce/binned/sum/72/p5/root=1@nodes:2,3
 says out '^mine +proven: twice in flight'
 # Without the option --plan, a file name is a bad problem, and the error says how to name a file.
 for command in check sim draw bench; do
@@ -325,3 +322,7 @@ expect 2 tutti bench --plan flat.plan --algorithm ring
 says err '--plan and --algorithm cannot both be given'
 expect 2 tutti bench --plan flat.plan bcast/u8/8/p2
 says err 'the plan is for the collective allreduce, and the problem has bcast'
+
+# Pieces of TMP and WIN begin at multiples of 64 bytes, which is no multiple of the size of binned.
+expect 0 tutti check allreduce/binned/sum/24/p3
+expect 0 tutti check reduce/binned/sum/72/p5/root=1@nodes:2,3
