@@ -77,6 +77,7 @@ struct tt_byte_ring {
  * complete. */
 struct tt_end {
     struct tt_byte_ring *ring; /* NULL: not made yet (sender) or not found yet (receiver) */
+    int64_t bytes;             /* ring->bytes */
     /* the word that holds the first ring's offset in the segment, or 0 while it is not made */
     _Atomic uint64_t *place;
     uint64_t position;

@@ -59,7 +59,7 @@ static void complete_first(struct tt_end *end)
 
 static inline bool is_busy(const struct tt_end *end)
 {
-    return end->position >= BUSY * (uint64_t)end->ring->bytes;
+    return end->position >= BUSY * (uint64_t)end->bytes;
 }
 
 /* Returns how many bytes of data the next ring has, for the first unsent message of this end. */
@@ -80,6 +80,7 @@ static tutti_status make_ring(struct tt_team *t, struct tt_end *end, _Atomic uin
     *ring = (struct tt_byte_ring){.head = end->position, .tail = end->position, .bytes = bytes};
     atomic_store_explicit(place, (uint64_t)offset, memory_order_release);
     end->ring = ring;
+    end->bytes = bytes;
     return TUTTI_OK;
 }
 
@@ -88,17 +89,18 @@ static tutti_status make_ring(struct tt_team *t, struct tt_end *end, _Atomic uin
 static inline bool may_grow(const struct tt_end *end, uint64_t tail)
 {
     const struct tt_message *m = end->unsent;
-    int64_t bytes = end->ring->bytes;
-    if (!m || bytes == MOST_BYTES || tail != end->position) return false;
-    return !m->rendezvous && (AHEAD * m->left > bytes || is_busy(end));
+    if (!m || end->bytes == MOST_BYTES || tail != end->position) return false;
+    return !m->rendezvous && (AHEAD * m->left > end->bytes || is_busy(end));
 }
 
 /* Continues in the ring whose offset is in *place. Returns false if there is none yet. */
 static bool find_ring(struct tt_fabric *f, struct tt_end *end, const _Atomic uint64_t *place)
 {
     uint64_t offset = atomic_load_explicit(place, memory_order_acquire);
-    if (offset) end->ring = tt_fabric_at(f, (int64_t)offset);
-    return offset != 0;
+    if (!offset) return false;
+    end->ring = tt_fabric_at(f, (int64_t)offset);
+    end->bytes = end->ring->bytes;
+    return true;
 }
 
 /* Returns the receiver's `head`, of the next ring if this one is empty and there is a next one. */
@@ -109,12 +111,12 @@ static uint64_t head_of(struct tt_fabric *f, struct tt_end *end)
     return atomic_load_explicit(&end->ring->head, memory_order_acquire);
 }
 
-/* Copies n bytes between memory and the ring at `position`, and continues at the beginning of the
+/* Copies n bytes between memory and the ring at the position of the end, and continues at the beginning of the
  * ring's memory when it reaches the end. in: from memory into the ring. */
-static void copy_ring(struct tt_byte_ring *ring, uint64_t position, char *memory, int64_t n,
-                      bool in)
+static void copy_ring(struct tt_end *end, char *memory, int64_t n, bool in)
 {
-    int64_t at = (int64_t)position & (ring->bytes - 1), first = tt_min(n, ring->bytes - at);
+    struct tt_byte_ring *ring = end->ring;
+    int64_t at = (int64_t)end->position & (end->bytes - 1), first = tt_min(n, end->bytes - at);
     if (in) {
         tt_memcpy(ring->data + at, memory, (size_t)first);
         tt_memcpy(ring->data, memory + first, (size_t)(n - first));
@@ -137,7 +139,7 @@ static int64_t move_piece(struct tt_end *end, struct tt_message *m, int64_t room
 {
     int64_t n = tt_min(m->left, room & ~(int64_t)7);
     if (n <= 0) return 0;
-    copy_ring(end->ring, end->position, m->at, n, end->sending);
+    copy_ring(end, m->at, n, end->sending);
     m->at += n;
     m->left -= n;
     end->position += (uint64_t)padded(n);
@@ -156,7 +158,7 @@ static tutti_status publish(struct tt_fabric *f, struct tt_end *end, _Atomic uin
 
 static void put_word(struct tt_end *end, uint64_t word)
 {
-    copy_ring(end->ring, end->position, (char *)&word, WORD, true);
+    copy_ring(end, (char *)&word, WORD, true);
     end->position += WORD;
 }
 
@@ -186,8 +188,7 @@ static tutti_status advance_send(struct tt_team *t, struct tt_end *end)
     uint64_t before = end->position;
     uint64_t tail = atomic_load_explicit(&end->ring->tail, memory_order_acquire);
     if (tt_unlikely(may_grow(end, tail))) TT_TRY(make_ring(t, end, &end->ring->next));
-    int64_t bytes = end->ring->bytes;
-    while (end->unsent && put(f, end, end->unsent, bytes - (int64_t)(end->position - tail)))
+    while (end->unsent && put(f, end, end->unsent, end->bytes - (int64_t)(end->position - tail)))
         end->unsent = end->unsent->next;
     if (end->position != before) TT_TRY(publish(f, end, &end->ring->head));
     while (end->first != end->unsent && tail >= end->first->end) complete_first(end);
@@ -199,7 +200,7 @@ static tutti_status advance_send(struct tt_team *t, struct tt_end *end)
 static uint64_t take_word(struct tt_end *end)
 {
     uint64_t word;
-    copy_ring(end->ring, end->position, (char *)&word, WORD, false);
+    copy_ring(end, (char *)&word, WORD, false);
     end->position += WORD;
     return word;
 }
