@@ -111,8 +111,8 @@ static uint64_t head_of(struct tt_fabric *f, struct tt_end *end)
     return atomic_load_explicit(&end->ring->head, memory_order_acquire);
 }
 
-/* Copies n bytes between memory and the ring at the position of the end, and continues at the beginning of the
- * ring's memory when it reaches the end. in: from memory into the ring. */
+/* Copies n bytes between memory and the ring at the position of the end, and continues at the
+ * beginning of the ring's memory when it reaches the end. in: from memory into the ring. */
 static void copy_ring(struct tt_end *end, char *memory, int64_t n, bool in)
 {
     struct tt_byte_ring *ring = end->ring;
