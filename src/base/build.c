@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the library was built from. This function is alone in its file, so that no compiler inlines
- * it in its callers: a test replaces it.
+ * Says from which sources the library was built. The function is alone in its file, so that no
+ * compiler inlines it in its callers: a test replaces it.
  */
 #include <library-build.h>
 

@@ -232,11 +232,30 @@ static bool doubling_is_dear(const struct tt_map *map)
     return p * rounds >= 2 * (int64_t)map->nodes * map->nodes;
 }
 
-/* Sets *least and *most to how many ranks the smallest and the largest node have. The function
- * allocates no memory, and so counts the ranks of AT_ONCE nodes at a time. */
+/* Sets *least and *most to the lengths of the shortest and of the longest run of adjacent ranks of
+ * one node. */
+static void run_lengths(const struct tt_map *map, int *least, int *most)
+{
+    int length = 0;
+    *least = map->p;
+    *most = 0;
+    for (int r = 0; r < map->p; r++) {
+        length++;
+        if (r + 1 < map->p && map->node[r + 1] == map->node[r]) continue;
+        *least = (int)tt_min(*least, length);
+        *most = (int)tt_max(*most, length);
+        length = 0;
+    }
+}
+
+/* Sets *least and *most to how many ranks the smallest and the largest node have. If the ranks of
+ * the nodes are not adjacent, the function counts the ranks of AT_ONCE nodes at a time, because it
+ * allocates no memory. */
 static void node_sizes(const struct tt_map *map, int *least, int *most)
 {
-    enum { AT_ONCE = 256 };
+    enum { AT_ONCE = 4096 };
+    run_lengths(map, least, most);
+    if (is_adjacent(map)) return;
     *least = map->p;
     *most = 0;
     for (int first = 0; first < map->nodes; first += AT_ONCE) {

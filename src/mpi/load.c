@@ -12,7 +12,7 @@
 #include "mpi/shim.h"
 
 #define TUTTI_LIBRARY "libtutti.so.0"
-/* What tutti_build returns in the libtutti.so that was built from the same sources. */
+/* The libtutti.so that was built from the same sources returns this text from tutti_build. */
 #define BUILD TUTTI_VERSION "/" TT_LIBRARY_BUILD
 
 struct tt_mpi_tutti tt_mpi_tutti;

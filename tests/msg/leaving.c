@@ -190,6 +190,20 @@ static void end_with(struct rank *r, const struct completed *completed, tutti_st
     check(completed->status == status, "%d", (int)completed->status);
 }
 
+/* Registers the memory of each rank, and the handler of numbered packets. Returns the key of rank
+ * 1's memory. */
+static tutti_key shared_key(struct leaving_side *side, void *memory, size_t bytes)
+{
+    struct rank *r = side->r;
+    tutti_region *region;
+    tutti_key key;
+    must(tutti_region_register(r->client, memory, bytes, &region));
+    must(tutti_region_key(region, &key));
+    must(tutti_dispatch(r->client, NUMBERED, on_number, side));
+    must(tutti_bcast(r->team, &key, sizeof key, TUTTI_U8, 1));
+    return key;
+}
+
 /* Rank 1 answers a put, a fence and a message, and leaves before rank 0 reads the answers. The
  * first message makes the connection. */
 static void leave_unread(struct rank *r)
@@ -197,12 +211,7 @@ static void leave_unread(struct rank *r)
     struct leaving_side side = {.r = r};
     static char memory[40]; /* static, because it must outlive the region */
     struct completed first = {0}, put = {0}, fence = {0}, last = {0};
-    tutti_region *region;
-    tutti_key key;
-    must(tutti_region_register(r->client, memory, sizeof memory, &region));
-    must(tutti_region_key(region, &key));
-    must(tutti_dispatch(r->client, NUMBERED, on_number, &side));
-    must(tutti_bcast(r->team, &key, sizeof key, TUTTI_U8, 1));
+    tutti_key key = shared_key(&side, memory, sizeof memory);
     if (r->me == 0) {
         tutti_endpoint *to = endpoint(r, 1, 0);
         send(r, 0, NUMBERED, 0, &first);
@@ -241,12 +250,7 @@ static void leave_queued(struct rank *r)
     struct leaving_side side = {.r = r};
     static char memory[40]; /* static, because it must outlive the region */
     struct completed taken = {0}, put = {0}, lost = {0};
-    tutti_region *region;
-    tutti_key key;
-    must(tutti_region_register(r->client, memory, sizeof memory, &region));
-    must(tutti_region_key(region, &key));
-    must(tutti_dispatch(r->client, NUMBERED, on_number, &side));
-    must(tutti_bcast(r->team, &key, sizeof key, TUTTI_U8, 1));
+    tutti_key key = shared_key(&side, memory, sizeof memory);
     if (r->me == 0) {
         for (int i = 0; i < SHORTS; i++) send(r, NEVER_MADE, NUMBERED, i, NULL);
         must(tutti_put(r->context[0], endpoint(r, 1, NEVER_MADE), data, &key, 0, sizeof memory,

@@ -220,6 +220,23 @@ cd ..
 write_plans ''
 ends
 [ "$(lines job.err 'choice: mine for allreduce.* by a plan file')" -ge 1 ] || fail 'the job ran another plan'
+# The folder of rank 0 is not needed for a collective without a plan file, and cannot be entered if
+# rank 0 is in another PID namespace.
+inside=(unshare --pid --fork --kill-child)
+runs_inside() {
+    run=$(pgrep -P "$job" tutti) && tutti ps "$run" >out 2>err && grep -q 'in allreduce(' out
+}
+if "${inside[@]}" true 2>/dev/null; then
+    rm -f go
+    env TUTTI_WISDOM=0 TUTTI_ALGORITHM=bcast=@flat.plan "${inside[@]}" tutti run -n 4 "$missing" outside >job.out 2>job.err &
+    job=$!
+    started+=("$job")
+    wait_for runs_inside
+    expect 0 tutti explain --job "$run" allreduce/f64/sum/8
+    expect 1 tutti explain --job "$run" bcast/u8/8
+    says err 'cannot be entered: the rank is in another PID namespace'
+    ends
+fi
 begins TUTTI_CMA=0
 agrees
 [ "$between_nodes" != "$(cat ran)" ] || fail 'the nodes make no difference'
