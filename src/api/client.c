@@ -21,8 +21,8 @@ static struct tt_handles clients = TT_HANDLES(tutti_client, 8);
 
 /* ---- Joining ---- */
 
-/* Makes the world team. It gets its extension now, so that the first long calls on it find the
- * windows of the other ranks. The blocks of the other ranks are not known yet, so the team has this
+/* Makes the world team. It gets its long windows now, so that the first long calls on it find those
+ * of the other ranks. The blocks of the other ranks are not known yet, so the team has this
  * rank's block in their places until tt_team_met. */
 static tutti_status make_world(tutti_client *client)
 {
@@ -43,7 +43,7 @@ static tutti_status make_world(tutti_client *client)
     tt_free(blocks);
     if (status != TUTTI_OK) return status;
     tt_team_list(&client->world->run);
-    return tt_team_extend(&client->world->run);
+    return tt_team_provide(&client->world->run, TT_PART_WINDOWS);
 }
 
 /* Ends the client. `status` is what tutti_finalize got when it compared the calls on the client's

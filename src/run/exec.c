@@ -195,13 +195,6 @@ static bool touches_own(const struct tt_plan *plan)
     return i == plan->ranges_n;
 }
 
-static bool sends(const struct tt_plan *plan)
-{
-    uint32_t i = 0;
-    while (i < plan->steps_n && plan->steps[i].kind != TT_SEND) i++;
-    return i < plan->steps_n;
-}
-
 /* Whether the exec takes the fast path (`plain` in exec.h) once it knows all windows that it may
  * read. */
 static bool may_be_plain(const struct tt_exec *exec)
@@ -234,10 +227,10 @@ static tutti_status set_windows(struct tt_exec *exec, enum tt_windows windows)
     exec->is_long = reaches;
     exec->low_window = t->window[TT_SHORT_WINDOWS];
     if (reaches) exec->plain = false;
-    if (plan->lanes > 1) TT_TRY(tt_team_make_lanes(t));
-    if (!reaches && !plan->segments && !sends(plan)) return TUTTI_OK;
-    TT_TRY(tt_team_extend(t));
-    if (exec->finds_windows) find_windows(exec);
+    if (plan->lanes > 1) TT_TRY(tt_team_provide(t, TT_PART_LANES));
+    if (plan->segments) TT_TRY(tt_team_provide(t, TT_PART_ENTRIES));
+    if (reaches) TT_TRY(tt_team_provide(t, TT_PART_WINDOWS));
+    if (reaches) find_windows(exec);
     return TUTTI_OK;
 }
 
@@ -430,11 +423,11 @@ static __attribute__((noinline)) bool back_window(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
     const struct tt_block *b = &t->layout;
-    int64_t extension = atomic_load(&tt_team_head(t, t->me)->extension);
+    int64_t windows = atomic_load(&tt_team_head(t, t->me)->part[TT_PART_WINDOWS]);
     int64_t bytes = tt_round_up(b->window + exec->window_bytes, 4096);
     int window = tt_team_window_of(t, exec->slot);
     tutti_status status =
-        tt_arena_back(&t->fabric->arena, extension + window * b->window_stride, bytes);
+        tt_arena_back(&t->fabric->arena, windows + window * b->window_stride, bytes);
     if (status == TUTTI_OK) t->backed[window] = bytes - b->window;
     if (status == TUTTI_OK) return true;
     if (exec->traced) traced_begin(exec);

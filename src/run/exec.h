@@ -143,10 +143,10 @@ static inline bool tt_exec_valid(const struct tt_exec *exec)
     return exec->state != TT_EXEC_RUNNING || exec->team->running[exec->slot] == exec;
 }
 
-/* Makes an exec for a plan, which must outlive it. If the plan needs the extension of this rank's
- * block, makes that too. All members must give the same kind of windows; short ones have
- * tt_team_short_window bytes. The caller frees the exec with tt_exec_free. Returns NULL on failure;
- * tutti_error() has the cause (MEMORY, LIMIT). */
+/* Makes an exec for a plan, which must outlive it, and the parts of this rank's memory that the
+ * plan needs. All members must give the same kind of windows; short ones have tt_team_short_window
+ * bytes. The caller frees the exec with tt_exec_free. Returns NULL on failure; tutti_error() has
+ * the cause (MEMORY, LIMIT). */
 struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
                             enum tt_windows windows);
 /* Whether other members may still read or write the buffers of an exec that is not under way any

@@ -278,7 +278,7 @@ static tutti_status remote_sent(struct tt_team *t, int rank, tutti_status status
  * copies the contents of the pieces that this rank and the member have for each other, if this
  * rank's segment entry for the member is of execution `number`. In a neighbourhood collective, the
  * entry for a member that is no neighbour is of an older call. A call with contents has made the
- * extension, in which the entries are. */
+ * entries. */
 void tt_remote_sign(const struct tt_team *t, struct tt_mirror *m, uint64_t number,
                     const struct tt_call_signature *signature, struct tt_remote_packet *packet)
 {

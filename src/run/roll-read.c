@@ -85,7 +85,7 @@ char tt_roll_process(const struct tt_job_rank *rank)
 
 static int64_t line_at(int64_t block, const struct tt_head *head, int slot)
 {
-    return block + TT_LINE + (int64_t)slot * head->line_stride;
+    return block + (int64_t)sizeof *head + (int64_t)slot * head->line_stride;
 }
 
 /* Returns 1 + the number of the execution whose fingerprint is in the slot; 0: none. block:

@@ -298,38 +298,50 @@ static int member_of(const struct tt_team *t, int job_rank)
     return r;
 }
 
-/* Finds the word in which the sender publishes the offset of the byte ring. Returns false if the
- * word does not exist yet, because the sender has not made the extension of its block. */
-static bool find_place(const struct tt_exec *exec, struct tt_end *end)
+/* Finds the word in which the sender publishes the offset of the byte ring; the sender makes it if
+ * needed. For a receiver, sets end->place to NULL if the sender has not made the word yet. Errors:
+ * MEMORY, LIMIT. */
+static tutti_status find_place(const struct tt_exec *exec, struct tt_end *end)
 {
-    const struct tt_team *t = exec->team;
+    struct tt_team *t = exec->team;
     int peer = member_of(t, end->peer);
+    if (end->sending) TT_TRY(tt_team_provide(t, (enum tt_team_part)(TT_PART_RINGS + end->lane)));
     end->place = end->sending ? tt_team_ring(t, t->me, exec->slot, end->lane, peer)
                               : tt_team_ring(t, peer, exec->slot, end->lane, t->me);
-    return end->place != NULL;
+    return TUTTI_OK;
 }
 
 /* Returns the ends of a lane's channels in the window of the execution: those for receiving by
- * member, and then those for sending. NULL: no memory. */
-static struct tt_end *ends_of(struct tt_exec *exec, uint32_t lane)
+ * member, and then those for sending; NULL where no message has passed yet. Returns NULL if there
+ * is no memory. */
+static struct tt_end **ends_of(struct tt_exec *exec, uint32_t lane)
 {
     struct tt_team *t = exec->team;
     if (!t->ends && !(t->ends = tt_calloc(t->windows * TT_LANES, sizeof *t->ends))) return NULL;
-    struct tt_end **ends = &t->ends[tt_team_window_of(t, exec->slot) * TT_LANES + lane];
+    struct tt_end ***ends = &t->ends[tt_team_window_of(t, exec->slot) * TT_LANES + lane];
     if (!*ends) *ends = tt_calloc(2 * (size_t)t->map.p, sizeof **ends);
     return *ends;
 }
 
-static struct tt_end *end_of(struct tt_exec *exec, uint32_t lane, int peer, bool sending)
+/* Makes an end of a channel to or from the member. NULL: no memory. */
+static __attribute__((noinline)) struct tt_end *new_end(const struct tt_team *t, uint32_t lane,
+                                                        int peer, bool sending)
 {
-    struct tt_team *t = exec->team;
-    struct tt_end *ends = ends_of(exec, lane);
-    if (!ends) return NULL;
-    struct tt_end *end = &ends[sending * t->map.p + peer];
+    struct tt_end *end = tt_calloc(1, sizeof *end);
+    if (!end) return NULL;
     end->sending = sending;
     end->lane = (uint8_t)lane;
     end->peer = t->job_rank[peer];
     return end;
+}
+
+static struct tt_end *end_of(struct tt_exec *exec, uint32_t lane, int peer, bool sending)
+{
+    struct tt_end **ends = ends_of(exec, lane);
+    if (!ends) return NULL;
+    struct tt_end **end = &ends[sending * exec->team->map.p + peer];
+    if (tt_unlikely(!*end)) *end = new_end(exec->team, lane, peer, sending);
+    return *end;
 }
 
 static struct tt_message *message(struct tt_exec *exec, uint32_t lane, const struct tt_plain *s)
@@ -341,7 +353,8 @@ static struct tt_message *message(struct tt_exec *exec, uint32_t lane, const str
  * calls that differ, or the argument in which the bad address lies. */
 static tutti_status advance_end(struct tt_exec *exec, struct tt_end *end)
 {
-    if (tt_unlikely(!end->place) && !find_place(exec, end)) return TUTTI_OK;
+    if (tt_unlikely(!end->place)) TT_TRY(find_place(exec, end));
+    if (tt_unlikely(!end->place)) return TUTTI_OK;
     tutti_status status = advance_ring(exec->team, end);
     if (tt_unlikely(status == TUTTI_ERR_MISMATCH))
         TT_TRY(tt_compare_call(exec->team, exec->number, member_of(exec->team, end->peer)));
@@ -382,8 +395,8 @@ static tutti_status post(struct tt_exec *exec, uint32_t lane, const struct tt_pl
     return advance_end(exec, end);
 }
 
-/* Finds the long windows that the step touches. Returns a member that has not made its extension
- * yet, so that its window cannot be touched, or -1 if there is no such member. */
+/* Finds the long windows that the step touches. Returns a member that has not made its windows yet,
+ * so that they cannot be touched, or -1 if there is no such member. */
 static int find_windows(struct tt_exec *exec, const struct tt_plain *s)
 {
     for (uint32_t i = 0; i < s->nops; i++) {
@@ -501,8 +514,7 @@ static inline tutti_status await_pair(struct tt_exec *exec, int32_t peer, uint32
 /* ---- Steps ---- */
 
 /* Does a copy or reduction of memory on this node. The owners of the windows that the step reads
- * have written to the windows before, so they have made their extensions (team.h); if not, the plan
- * is wrong. */
+ * have written to the windows before, and so have made them (team.h); if not, the plan is wrong. */
 static tutti_status combine(struct tt_exec *exec, const struct tt_plain *s)
 {
     int missing = tt_unlikely(exec->finds_windows) ? find_windows(exec, s) : -1;

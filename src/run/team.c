@@ -60,24 +60,16 @@ static int64_t lanes_bytes(int p)
     return tt_team_windows(p) * (TT_LANES - 1) * TT_LINE;
 }
 
-static void lay_out_extension(struct tt_block *b, int p)
-{
-    const int64_t windows = tt_team_windows(p);
-    b->window = LONG_AT;
-    b->window_stride = tt_round_up(LONG_AT + tt_team_window(), 4096);
-    b->segments = windows * b->window_stride;
-    b->contents = b->segments + windows * p * (int64_t)sizeof(struct tt_segment_opening);
-    b->rings = b->contents + windows * p * 2 * (int64_t)sizeof(struct tt_contents);
-    b->extension_bytes = tt_round_up(b->rings + windows * TT_LANES * (int64_t)p * 8, 4096);
-}
-
 /* Returns the layout of a member's block in a team of p ranks with so many slots. */
 static struct tt_block layout(int p, int64_t slots)
 {
-    struct tt_block b = {.line = TT_LINE, .line_stride = line_stride(slots), .peers = p};
+    struct tt_block b = {.line = sizeof(struct tt_head), .line_stride = line_stride(slots)};
     b.opening = b.line + slots * b.line_stride;
     b.bytes = b.opening + slots * 2 * TT_LINE;
-    lay_out_extension(&b, p);
+    b.window = LONG_AT;
+    b.window_stride = tt_round_up(LONG_AT + tt_team_window(), 4096);
+    b.peers = p;
+    b.contents = tt_team_windows(p) * p * (int64_t)sizeof(struct tt_segment_opening);
     return b;
 }
 
@@ -86,7 +78,7 @@ static struct tt_block layout(int p, int64_t slots)
 static struct tt_block layout_of_mirror(int p)
 {
     const int64_t windows = tt_team_windows(p);
-    struct tt_block b = {.line = TT_LINE, .line_stride = TT_LINE, .peers = 1};
+    struct tt_block b = {.line = sizeof(struct tt_head), .line_stride = TT_LINE, .peers = 1};
     b.opening = b.line + windows * b.line_stride;
     b.lanes = b.opening + windows * 2 * TT_LINE;
     b.segments = b.lanes + lanes_bytes(p);
@@ -113,29 +105,11 @@ tutti_status tt_team_block_upto(struct tt_fabric *f, int p, int64_t *offset)
     return take_block(f, most, offset);
 }
 
-/* Makes the extension. The contents of the windows are undefined at first; the entries and words
- * after the windows are 0. */
-tutti_status tt_team_extend(struct tt_team *t)
-{
-    const struct tt_block *b = &t->layout;
-    int64_t offset, rest = b->extension_bytes - b->segments;
-    if (tt_team_extension(t, t->me)) return TUTTI_OK;
-    TT_TRY(tt_arena_reserve(&t->fabric->arena, b->extension_bytes, &offset));
-    tutti_status status = tt_arena_back(&t->fabric->arena, offset + b->segments, rest);
-    if (status != TUTTI_OK) {
-        tt_arena_put(&t->fabric->arena, offset);
-        return status;
-    }
-    memset((char *)tt_fabric_at(t->fabric, offset) + b->segments, 0, (size_t)rest);
-    atomic_store_explicit(&tt_team_head(t, t->me)->extension, offset, memory_order_release);
-    return TUTTI_OK;
-}
-
 bool tt_team_find_window(struct tt_team *t, int rank)
 {
-    char *extension = tt_team_extension(t, rank);
-    if (extension) t->window[TT_LONG_WINDOWS][rank] = extension + t->layout.window;
-    return extension != NULL;
+    char *windows = tt_team_part(t, rank, TT_PART_WINDOWS);
+    if (windows) t->window[TT_LONG_WINDOWS][rank] = windows + t->layout.window;
+    return windows != NULL;
 }
 
 bool tt_team_find_windows(struct tt_team *t)
@@ -394,7 +368,7 @@ void tt_team_unlist(struct tt_team *t)
     atomic_store(&head->ranks, 0);
 }
 
-/* ---- Small pieces ---- */
+/* ---- Parts and small pieces ---- */
 
 /* A piece begins at an even cache line, because some processors fetch lines in pairs. */
 enum { CHUNK_BYTES = 4096, PIECE_UNIT = 2 * TT_LINE };
@@ -426,21 +400,33 @@ tutti_status tt_team_take(struct tt_team *t, int64_t bytes, int64_t *offset)
     return TUTTI_OK;
 }
 
-tutti_status tt_team_make_lanes(struct tt_team *t)
+/* Returns the bytes of a part. */
+static int64_t part_bytes(const struct tt_team *t, enum tt_team_part part)
 {
-    int64_t offset, bytes = lanes_bytes(t->map.p);
-    if (t->view[t->me].lanes) return TUTTI_OK;
-    TT_TRY(tt_team_take(t, bytes, &offset));
-    t->view[t->me].lanes = tt_fabric_at(t->fabric, offset);
-    memset(t->view[t->me].lanes, 0, (size_t)bytes);
-    atomic_store_explicit(&tt_team_head(t, t->me)->lanes, offset, memory_order_release);
+    const int64_t windows = (int64_t)t->windows, p = t->map.p;
+    if (part == TT_PART_WINDOWS) return windows * t->layout.window_stride;
+    if (part == TT_PART_LANES) return lanes_bytes(t->map.p);
+    if (part >= TT_PART_RINGS) return windows * p * (int64_t)sizeof(uint64_t);
+    return t->layout.contents + windows * p * 2 * (int64_t)sizeof(struct tt_contents);
+}
+
+tutti_status tt_team_provide(struct tt_team *t, enum tt_team_part part)
+{
+    int64_t offset, bytes = part_bytes(t, part);
+    if (tt_team_part(t, t->me, part)) return TUTTI_OK;
+    if (part == TT_PART_WINDOWS) {
+        TT_TRY(tt_arena_reserve(&t->fabric->arena, bytes, &offset));
+    } else {
+        TT_TRY(tt_team_take(t, bytes, &offset));
+        memset(tt_fabric_at(t->fabric, offset), 0, (size_t)bytes);
+    }
+    atomic_store_explicit(&tt_team_head(t, t->me)->part[part], offset, memory_order_release);
     return TUTTI_OK;
 }
 
 char *tt_team_find_lanes(struct tt_team *t, int rank)
 {
-    int64_t at = atomic_load_explicit(&tt_team_head(t, rank)->lanes, memory_order_acquire);
-    return at ? t->view[rank].lanes = tt_fabric_at(t->fabric, at) : NULL;
+    return t->view[rank].lanes = tt_team_part(t, rank, TT_PART_LANES);
 }
 
 static void free_chunks(struct tt_team *t)
@@ -452,15 +438,19 @@ static void free_chunks(struct tt_team *t)
     }
 }
 
-static void free_extension(struct tt_team *t)
+/* Frees the long windows; the other parts lie in chunks. */
+static void free_windows(struct tt_team *t)
 {
-    int64_t at = atomic_load(&tt_team_head(t, t->me)->extension);
+    int64_t at = atomic_load(&tt_team_head(t, t->me)->part[TT_PART_WINDOWS]);
     if (at) tt_arena_put(&t->fabric->arena, at);
 }
 
 static void free_ends(struct tt_team *t)
 {
-    for (uint64_t i = 0; t->ends && i < t->windows * TT_LANES; i++) tt_free(t->ends[i]);
+    for (uint64_t i = 0; t->ends && i < t->windows * TT_LANES; i++) {
+        for (int k = 0; t->ends[i] && k < 2 * t->map.p; k++) tt_free(t->ends[i][k]);
+        tt_free(t->ends[i]);
+    }
     tt_free(t->ends);
 }
 
@@ -468,7 +458,7 @@ void tt_team_release(struct tt_team *t, bool shared)
 {
     if (shared) {
         free_chunks(t);
-        free_extension(t);
+        free_windows(t);
         tt_arena_put(&t->fabric->arena, t->offset);
     }
     tt_exec_free(t->note);

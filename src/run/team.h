@@ -5,7 +5,7 @@
  * Each member owns a block in its arena. All members of its node map the block:
  *
  *   head                           how many executions the owner has ended; how many members have
- *                                  left the team; where the extension is; data for the roll call
+ *                                  left the team; data for the roll call; where the parts are
  *   S times  { line | window }     the signal line: the signal of lane 0, how many executions the
  *                                  owner has ended, and `shape`; and the short window, which begins
  *                                  in this line
@@ -13,37 +13,32 @@
  *                                  addresses of opened buffers; the call signature of this rank
  *
  * A block takes less than 48 KiB. A team that makes only short calls by plans with a single lane
- * and without messages needs no more memory. Before a member begins its first execution of a plan
- * with several lanes, it makes
+ * and without messages needs no more memory. What other calls use are parts, which a member makes
+ * when it first needs them:
  *
- *   W times  (lanes - 1) lines     signals of lanes 1, 2 ...
- *
- * Longer calls use the extension of a block. A member makes it before it begins the first execution
- * that needs a part of it:
- *
- *   W times  long window           for calls that do not fit the short windows
- *   W * p    segments              the opening of a v-collective: one entry for each peer
- *   W * p    pairs of contents     what this rank sends to and expects from each peer
- *   W * lanes * p words            where the byte ring to each peer is, once it is made
+ *   windows   W times  long window         for calls that do not fit the short windows
+ *   entries   W * p    segments            the opening of a v-collective: one entry for each peer
+ *             W * p    pairs of contents   what this rank sends to and expects from each peer
+ *   lanes     W times  (lanes - 1) lines   signals of lanes 1, 2 ...
+ *   rings     W * p    words               for each lane a part: where the byte ring to each peer
+ *                                          is, once it is made
  *
  * S is the number of slots, and W the number of windows, which may be less. Only the owner writes
- * to its block and its extension, with two exceptions: a member that leaves the team adds to the
+ * to its block and its parts, with two exceptions: a member that leaves the team adds to the
  * owner's `leavers`, and a plan from a file may put bytes into the long window of another member.
  * For a member on another node this process keeps a mirror of that member's block in its own
  * memory. The messages that come from the member update the mirror (remote.h).
  *
- * Why a member that awaits a signal of lane 1, 2 ... needs no other sign of the lines: as long as
- * the owner has stored no offset of these lines in its head, it has not begun the execution, so the
- * signal is not there yet.
- *
- * Why no member waits for the extension of another member: the owner stores the offset of its
- * extension in the head, with release, before it begins the execution that needs the extension. A
- * member reads a window or a segment of the owner only after it has seen a signal, or the call, of
- * the owner in that execution, which the owner stored later. If a receiver finds no extension, it
- * waits as for a byte ring that is not made yet. Whether an execution uses the short or the long
- * windows depends only on the call and on the map (topo/map.h: what all ranks know about the
- * machine), so all members agree on it (choose/cache.c). If the owner cannot get the memory, it
- * breaks the team like a rank that cannot begin an execution for another reason.
+ * Why no member waits for a part of another member: the owner stores the offset of the part in its
+ * head, with release, before it begins the first execution that needs the part. A member reads a
+ * window or an entry of the owner only after it has seen a signal, or the call, of the owner in
+ * that execution, which the owner stored later. As long as the signals of lanes 1, 2 ... do not
+ * exist, the owner has not begun the execution, so the signal that a member awaits is not there
+ * yet. The words of a lane are made when the owner first sends a message on the lane. A receiver
+ * that finds none waits as for a byte ring that is not made yet. Whether an execution uses the
+ * short or the long windows depends only on the call and on the map (topo/map.h: what all ranks
+ * know about the machine), so all members agree on it (choose/cache.c). If the owner cannot get the
+ * memory, it breaks the team like a rank that cannot begin an execution for another reason.
  *
  * Calls of pairs: in an alltoallv, gatherv or scatterv no member knows all counts, so all of them
  * take the long windows. Yet most pieces of such calls are short. So in these calls, in teams of at
@@ -57,7 +52,7 @@
  * Long windows take most of the memory, and many teams make few long calls. So at first only the
  * address space of the windows is reserved. When a member begins an execution, it backs the part of
  * its window that its plan uses (win_bytes), unless an earlier execution that used the same window
- * has backed it already. What is backed stays backed until the extension is freed.
+ * has backed it already. What is backed stays backed until the windows are freed.
  *
  * `shape`, a word of the signal line, says that the owner has begun an execution, and contains a
  * fingerprint of the owner's call (struct tt_signal_line).
@@ -70,7 +65,7 @@
  * and the steps of other members touch no others: the prover checks this, for the algorithms in the
  * tests and for a plan file before it runs. If the owner gets no memory, it breaks the team before
  * it has stored `shape`, so no other member touches the window in this execution. A slow reader
- * still finds the pages: the owner frees the extension only after all members have left the team or
+ * still finds the pages: the owner frees the windows only after all members have left the team or
  * given it up.
  *
  * Executions: the k-th start on the team is execution k on every member and uses slot k % S and
@@ -156,8 +151,16 @@ static inline bool tt_pair_agrees(uint32_t one, uint32_t other)
     return one != TT_PAIR_UNFIT && other == (one << 16 | one >> 16);
 }
 
-/* The first line of a member's block: what other members and the roll call read about the
- * member. */
+/* The parts of a member's memory that it makes when it first needs them. */
+enum tt_team_part {
+    TT_PART_WINDOWS,
+    TT_PART_ENTRIES,
+    TT_PART_LANES,
+    TT_PART_RINGS, /* of lane 0; those of the other lanes follow */
+    TT_PARTS = TT_PART_RINGS + TT_LANES
+};
+
+/* The begin of a member's block: what other members and the roll call read about the member. */
 struct tt_head {
     _Alignas(TT_LINE) _Atomic uint64_t done;
     _Atomic uint32_t leavers; /* how many members will not touch this block again */
@@ -170,11 +173,12 @@ struct tt_head {
     _Atomic int32_t line_stride, opening; /* the same values as in struct tt_block */
     /* offset of the next block of this rank in the segment; 0: there is none */
     _Atomic int64_t next;
-    /* offsets of the extension, and of the signals of lanes 1, 2 ..., in the segment; 0: not made
-     * yet */
-    _Atomic int64_t extension, lanes;
+    /* offsets of the parts in the segment; 0: not made yet. In cache lines of their own, because
+     * they hardly ever change. */
+    _Alignas(TT_LINE) _Atomic int64_t part[TT_PARTS];
 };
-_Static_assert(sizeof(struct tt_head) == TT_LINE, "layout() counts on it");
+/* The signal lines begin after an odd number of cache lines, as they are an odd number apart. */
+_Static_assert(sizeof(struct tt_head) == 3 * TT_LINE, "line_stride() counts on it");
 
 /* The buffers that a rank opens in an execution. The rank writes the addresses and sizes before its
  * first signal. `owed` is for the roll call (tt_exec_owe): 1 + the number of an execution whose
@@ -196,21 +200,20 @@ struct tt_segment_opening {
     uint64_t begun; /* 1 + the number of the execution that this entry belongs to */
 };
 
-/* Offsets of the parts of a block and of its extension, equal on all members. A mirror has all
- * parts of a block except the windows, and of the extension only one segment entry in each slot:
- * the member's entry for this rank. */
+/* Where everything is in a member's memory, equal on all members. A mirror has everything that a
+ * block has, except the short windows, and also the signals of lanes 1, 2 ... and one segment entry
+ * in each slot: the member's entry for this rank. */
 struct tt_block {
     int64_t line, line_stride; /* the line of slot 0; the distance to the next slot's line */
     int64_t opening;           /* S openings, each followed by a struct tt_call_signature */
     int64_t lanes;             /* in a mirror: W * (TT_LANES - 1) lines */
     int64_t bytes;
-    /* ---- in the extension; the segments of a mirror are in its block ---- */
+    /* ---- in the part of the long windows ---- */
     int64_t window, window_stride; /* the first long window; the distance to the next one */
-    int64_t segments;              /* W * peers segment entries */
-    int64_t peers;                 /* how many peers have an entry: p; in a mirror only this rank */
-    int64_t contents;              /* W * p pairs of struct tt_contents; not in a mirror */
-    int64_t rings;                 /* W * TT_LANES * p words */
-    int64_t extension_bytes;
+    /* ---- in the part of the entries; in a mirror, in its block ---- */
+    int64_t segments; /* W * peers segment entries */
+    int64_t peers;    /* how many peers have an entry: p; in a mirror only this rank */
+    int64_t contents; /* W * p pairs of struct tt_contents; not in a mirror */
 };
 
 /* Where the block of a member, or its mirror, is, and where the signals of its lanes 1, 2 ... are
@@ -233,7 +236,8 @@ enum tt_windows { TT_SHORT_WINDOWS, TT_LONG_WINDOWS };
 
 /* Invariants (tt_team_valid):
  * - window[TT_SHORT_WINDOWS][r] is set for each member r of this node; window[TT_LONG_WINDOWS][r]
- *   is set too if this rank has found the extension of r; both point to the window of execution 0;
+ *   is set too if this rank has found the long windows of r; both point to the window of
+ *   execution 0;
  * - every member of this node has ended all executions below all_done;
  * - this rank has ended all executions below my_done; next is the number of the next execution to
  *   start; all_done <= my_done <= next;
@@ -277,8 +281,9 @@ struct tt_team {
     /* the execution of calls without a plan (tt_exec_note); NULL: there was no such call yet */
     struct tt_exec *note;
     /* by window and lane: 2 * p ends of channels to members of this node. A plan mostly uses few
-     * lanes, so each array is allocated at its first use. NULL: no plan has sent a message yet. */
-    struct tt_end **ends;
+     * lanes, and sends messages to few members, so each array and each end is allocated at its
+     * first use. NULL: no plan has sent a message yet. */
+    struct tt_end ***ends;
     /* Small pieces of shared memory (tt_team_take) are cut from chunks: the offset of the newest
      * chunk, 0 if there is none; and the offsets of the next piece and of the end of the chunk. */
     int64_t chunk, piece, chunk_end;
@@ -333,19 +338,16 @@ tutti_status tt_team_init(struct tt_team *t, struct tt_fabric *f, int p, int me,
                           const int *job_rank, const int64_t *blocks);
 /* Gives a team the blocks of its members, instead of those with which it was initialized. */
 void tt_team_place(struct tt_team *t, const int64_t *blocks);
-/* Makes the extension of this rank's block, unless it is made already. Its windows are not backed
- * yet. Errors: MEMORY, LIMIT. */
-tutti_status tt_team_extend(struct tt_team *t);
+/* Makes a part of this rank's memory, unless it is made already. Windows are not backed yet, and
+ * their contents are undefined; all other parts are 0. Errors: MEMORY, LIMIT. */
+tutti_status tt_team_provide(struct tt_team *t, enum tt_team_part part);
 /* Takes a piece of shared memory, which begins at a cache line and is freed with the team's block.
  * Its contents are undefined. Sets *offset to its offset in the segment. Errors: MEMORY, LIMIT. */
 tutti_status tt_team_take(struct tt_team *t, int64_t bytes, int64_t *offset);
-/* Makes the signals of this rank's lanes 1, 2 ..., unless they are made already. Errors: MEMORY,
- * LIMIT. */
-tutti_status tt_team_make_lanes(struct tt_team *t);
 /* Finds the signals of lanes 1, 2 ... of a member of this node. NULL: they are not made yet. */
 char *tt_team_find_lanes(struct tt_team *t, int rank);
 /* Find the long windows of one member of this node, and of all members of this node. Return false
- * if such a member has not made its extension yet. */
+ * if such a member has not made them yet. */
 bool tt_team_find_window(struct tt_team *t, int rank);
 bool tt_team_find_windows(struct tt_team *t);
 /* Adds the team to the list that the roll call reads, once its id is known. The world must be the
@@ -478,20 +480,20 @@ static inline struct tt_call_signature *tt_team_signature(const struct tt_team *
     return (struct tt_call_signature *)(tt_team_opening(t, rank, slot) + 1);
 }
 
-/* Returns the extension of a member of this node; NULL: the member has not made it yet. */
-static inline char *tt_team_extension(const struct tt_team *t, int rank)
+/* Returns a part of a member of this node; NULL: the member has not made it yet. */
+static inline char *tt_team_part(const struct tt_team *t, int rank, int part)
 {
-    int64_t at = atomic_load_explicit(&tt_team_head(t, rank)->extension, memory_order_acquire);
+    int64_t at = atomic_load_explicit(&tt_team_head(t, rank)->part[part], memory_order_acquire);
     return at ? tt_fabric_at(t->fabric, at) : NULL;
 }
 
-/* Returns the segment entry of `rank` for `peer`. If `rank` is on this node, its extension must
- * have been made. A mirror holds only the entry for this rank. */
+/* Returns the segment entry of `rank` for `peer`. If `rank` is on this node, its entries must have
+ * been made. A mirror holds only the entry for this rank. */
 static inline struct tt_segment_opening *tt_team_segment(const struct tt_team *t, int rank,
                                                          int slot, int peer)
 {
     const struct tt_view *v = &t->view[rank];
-    char *in = tt_team_is_remote(t, rank) ? v->at : tt_team_extension(t, rank);
+    char *in = tt_team_is_remote(t, rank) ? v->at : tt_team_part(t, rank, TT_PART_ENTRIES);
     int64_t i = tt_team_window_of(t, slot) * v->layout->peers + (v->layout->peers > 1 ? peer : 0);
     return (struct tt_segment_opening *)(in + v->layout->segments) + i;
 }
@@ -524,18 +526,18 @@ static inline struct tt_contents *tt_team_contents(const struct tt_team *t, int 
                                                    int peer)
 {
     if (tt_team_is_remote(t, rank)) return tt_team_signature(t, rank, slot)->contents;
-    char *at = tt_team_extension(t, rank) + t->layout.contents;
+    char *at = tt_team_part(t, rank, TT_PART_ENTRIES) + t->layout.contents;
     return (struct tt_contents *)at + 2 * ((int64_t)tt_team_window_of(t, slot) * t->map.p + peer);
 }
 
 /* Returns the word of `rank` that holds the offset of its byte ring to `peer`; the word is 0 if the
- * ring is not made yet. Returns NULL if the extension of `rank` is not made yet. */
+ * ring is not made yet. Returns NULL if `rank` has not made the words of the lane yet. */
 static inline _Atomic uint64_t *tt_team_ring(const struct tt_team *t, int rank, int slot,
                                              uint32_t lane, int peer)
 {
-    char *in = tt_team_extension(t, rank);
-    int64_t i = ((int64_t)tt_team_window_of(t, slot) * TT_LANES + lane) * t->map.p + peer;
-    return in ? (_Atomic uint64_t *)(in + t->layout.rings) + i : NULL;
+    char *words = tt_team_part(t, rank, TT_PART_RINGS + (int)lane);
+    int64_t i = (int64_t)tt_team_window_of(t, slot) * t->map.p + peer;
+    return words ? (_Atomic uint64_t *)words + i : NULL;
 }
 
 #endif

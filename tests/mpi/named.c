@@ -279,7 +279,7 @@ static void many(void)
 }
 
 /* Tests that a communicator takes at most 64 KiB of each rank's memory, beside that of the host,
- * until long data go through it. */
+ * until long data go through it, also if its calls send messages. */
 static void little(void)
 {
     enum { COMMS = 200, CALLS = 10, MOST = 64 };
@@ -294,6 +294,7 @@ static void little(void)
         for (int i = 1; i < COMMS; i++) {
             MPI_Barrier(comm[i]);
             MPI_Allreduce(&me, &sum, 1, MPI_INT, MPI_SUM, comm[i]);
+            MPI_Bcast(&sum, 1, MPI_INT, 0, comm[i]);
         }
     MPI_Barrier(world);
     EXPECT(memory_in(file, "Pss:") - before <= (COMMS - 1) * MOST);

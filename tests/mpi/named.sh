@@ -29,7 +29,7 @@ under 3 relay
 under 3 threads
 under 3 churns
 under 2 many
-under 2 little
+TUTTI_ALGORITHM=bcast=binomial under 2 little
 under 2 rows
 under 2 wide-rows
 under 2 sizes

@@ -182,17 +182,17 @@ static bool windows_hold(const struct stage_state *s, int r)
     static const char zero[2 * STAGE_WINDOW];
     static unsigned char touched[PAGES_MOST];
     const struct tt_team *t = &s->rank[r].team;
-    const char *extension = tt_team_extension(t, r);
-    if (!extension) return true;
+    const char *windows = tt_team_part(t, r, TT_PART_WINDOWS);
+    if (!windows) return true;
     int64_t stride = t->layout.window_stride, first = t->layout.window / PAGE * PAGE;
-    note_touched(extension + first, t->layout.window - first + TT_WINDOWS * stride, touched);
-    for (int slot = 0; slot < TT_WINDOWS; slot++) {
+    note_touched(windows + first, t->layout.window - first + (int64_t)t->windows * stride, touched);
+    for (int slot = 0; slot < (int)t->windows; slot++) {
         int64_t at = t->layout.window + slot * stride + s->c->win_bytes;
         int64_t end = at + STAGE_WINDOW - s->c->win_bytes;
         for (; at < end; at = tt_min(end, (at / PAGE + 1) * PAGE)) {
             int64_t n = tt_min(end, (at / PAGE + 1) * PAGE) - at;
             bool there = touched[(at - first) / PAGE] & 1;
-            if (there && memcmp(extension + at, zero, (size_t)n) != 0) return false;
+            if (there && memcmp(windows + at, zero, (size_t)n) != 0) return false;
         }
     }
     return true;

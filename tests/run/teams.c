@@ -326,8 +326,8 @@ static void channels(tutti_client *client, void *arg)
     struct tt_random random;
     (void)arg;
     for (int i = 0; i < calls; i++) bcast(team, 1, i);
-    check(used_heap(client) <= heap + 128 * KIB, "short calls take much memory");
-    check(backed(client) - file <= p * 128 * KIB, "short calls take much shared memory");
+    check(used_heap(client) <= heap + 40 * KIB, "short calls take much memory");
+    check(backed(client) - file <= p * 56 * KIB, "short calls take much shared memory");
     tt_random_seed(&random, 1); /* all ranks draw the same lengths */
     for (int i = 0; i < calls; i++)
         bcast(team, (int64_t)tt_random_below(&random, UINT64_C(1) << (1 + i % 13)), i);
