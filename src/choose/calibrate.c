@@ -8,12 +8,17 @@
  * Some entries cannot be measured by a thread of this process in the time. They are derived from
  * other numbers:
  *
- *     call, step, message     the time of a multiplication, times a factor that `tutti calibrate`
- *                             found on the processors where it was tried
- *     take                    half of line
+ *     step                    the time of a multiplication, times a factor
+ *     call, message           the same, with other factors, and a part of line: they move cache
+ *                             lines between the processors, too
+ *     take                    a third of line
  *     turn_4, turn_8          equal to turn_2
  *     1 MiB, 4 MiB            in proportion to 256 KiB; in copy_shared equal to 256 KiB
  *     read_shared             equal to copy_shared
+ *
+ * `tutti calibrate` found these factors and parts on the processors where it was tried. On one of
+ * them, a line took 48 ns in some runs and 200 ns in others, as its two processors shared a cache
+ * or not, and the same factors suit both.
  */
 #include "choose/calibrate.h"
 
@@ -362,12 +367,12 @@ static int64_t multiplication_ps(void)
 static void measure_numbers(struct brief *b, struct tt_machine *m)
 {
     enum { CALL = 20, STEP = 4, MESSAGE = 40 }; /* the times of these, in multiplications */
-    int64_t unit = multiplication_ps();
-    m->number[TT_MACHINE_call] = CALL * unit;
+    int64_t unit = multiplication_ps(), line = tt_max(1, exchange(b, ORDER_ANSWER));
+    m->number[TT_MACHINE_call] = CALL * unit + line / 5;
     m->number[TT_MACHINE_step] = STEP * unit;
-    m->number[TT_MACHINE_message] = MESSAGE * unit;
-    m->number[TT_MACHINE_line] = tt_max(1, exchange(b, ORDER_ANSWER));
-    m->number[TT_MACHINE_take] = tt_max(1, m->number[TT_MACHINE_line] / 2);
+    m->number[TT_MACHINE_message] = MESSAGE * unit + line * 11 / 20;
+    m->number[TT_MACHINE_line] = line;
+    m->number[TT_MACHINE_take] = tt_max(1, line / 3);
 }
 
 static void measure_turns(struct brief *b, struct tt_machine *m)

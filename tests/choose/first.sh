@@ -62,6 +62,11 @@ done
 expect 0 tutti calibrate --show
 cp cache/tutti/*.machine before
 
+# A message moves cache lines, so the more a line takes, the more a message takes. Otherwise short
+# messages would seem to take less time than signals where lines are slow.
+awk '{ ns[$1] = $2 } END { exit !(2 * ns["message"] > ns["line"] && 2 * ns["take"] < ns["line"]) }' before ||
+    fail 'a message seems to move no cache lines'
+
 # A known model is not measured again.
 for choice in estimate measure; do
     expect 0 run TUTTI_CHOICE=$choice TUTTI_WISDOM=0
