@@ -81,7 +81,7 @@ static double time_ranking(const struct tt_call *call, const struct tt_map *map)
     double least = 1e9;
     for (int i = 0; i < REPEATS; i++) {
         double begin = processor_seconds();
-        if (!tt_estimate(NULL, call, map))
+        if (!tt_estimate(NULL, call, map, NULL))
             die("nothing is ranked for %s", tt_coll_name(call->coll));
         double took = processor_seconds() - begin;
         least = took < least ? took : least;
@@ -118,7 +118,7 @@ static void measure_lookup(void)
         double begin = processor_seconds();
         for (int i = 0; i < LOOKUPS; i++) {
             struct tt_call call = call_of(TT_COLL_allreduce, LEAST + i % 20, 0, counts);
-            if (!tt_estimate(&kept, &call, &map)) die("nothing is ranked for allreduce");
+            if (!tt_estimate(&kept, &call, &map, NULL)) die("nothing is ranked for allreduce");
         }
         double took = (processor_seconds() - begin) / LOOKUPS;
         least = took < least ? took : least;

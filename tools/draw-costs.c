@@ -87,6 +87,7 @@ static int64_t predict_file(const struct draw_costs *d, const struct tt_call *ca
 static void predict_size(struct draw_costs *d, int i)
 {
     struct tt_call call;
+    struct tt_choice choice;
     struct tt_prediction p;
     if (!call_of(d, i, &call)) return;
     for (int k = 0; k < d->curves; k++) {
@@ -99,7 +100,9 @@ static void predict_size(struct draw_costs *d, int i)
     }
     if (d->c.row.p > 0)
         d->chosen[i] = d->c.algorithm;
-    else if (tt_choose(&call, &d->c.map, d->c.rankings, &d->chosen[i], NULL) != TUTTI_OK)
+    else if (tt_choose(&call, &d->c.map, d->c.rankings, &choice, NULL) == TUTTI_OK)
+        d->chosen[i] = choice.algorithm;
+    else
         d->chosen[i] = NULL;
 }
 

@@ -181,16 +181,25 @@ static double us(int64_t ps)
     return 1e-6 * (double)ps;
 }
 
-/* Prints why the estimate chooses this algorithm. The estimate leaves the algorithm of the table
- * only for one whose predicted time is at least a fifth shorter. */
+/* Returns whether the choice sets a parameter of the algorithm. */
+static bool has_parameters(const struct explanation *e)
+{
+    const struct tt_parameters *with = &e->c.with;
+    return with->slice != 0 || with->radix != 0 || with->lanes != 0;
+}
+
+/* Prints why the estimate chooses this algorithm, and other parameters than its own. The estimate
+ * leaves the algorithm of the table only for one whose predicted time is at least a fifth shorter,
+ * and the algorithm's own parameters only for a time that is shorter by as much. */
 static void print_estimate(const struct explanation *e)
 {
     struct tt_map map = e->c.map;
     struct tt_call call = tt_case_given(&e->c);
-    const struct tt_algorithm *table = NULL;
+    struct tt_choice choice = {.algorithm = NULL};
     map.estimates = map.measures = false;
     map.wisdom = NULL;
-    (void)tt_choose(&call, &map, NULL, &table, NULL);
+    (void)tt_choose(&call, &map, NULL, &choice, NULL);
+    const struct tt_algorithm *table = choice.algorithm;
     if (table == e->c.algorithm)
         printf("The table chooses it, and for calls of about this size no other one is predicted "
                "to take at least a fifth less time.\n");
@@ -198,6 +207,8 @@ static void print_estimate(const struct explanation *e)
         printf("For calls of about this size, it has the least predicted time: at least a fifth "
                "less than %s, which the table chooses.\n",
                table ? table->name : "the algorithm");
+    if (has_parameters(e))
+        printf("With its own parameters, it is predicted to take at least a quarter more time.\n");
 }
 
 /* Prints in a sentence why this algorithm runs. */
@@ -270,8 +281,11 @@ static void print_wisdom(const struct explanation *e)
 
 static void print_text(const struct explanation *e)
 {
+    char with[TT_PARAMETERS_TEXT];
     if (e->job) printf("In the job of %s, ", e->program);
-    printf("%s runs by %s. ", e->problem, e->c.algorithm->name);
+    tt_parameters_print(&e->c.with, ", ", with);
+    printf("%s runs by %s%s%s. ", e->problem, e->c.algorithm->name, *with ? " with " : "",
+           *with ? with + 2 : "");
     print_reason(e);
     if (e->c.map.measures)
         printf(
@@ -322,6 +336,15 @@ static void add_wisdom(const struct explanation *e, cJSON *all)
     cJSON_AddItemToObject(all, "ignored", ignored);
 }
 
+/* Adds the parameters that the choice sets, under their names as in a problem. */
+static void add_parameters(const struct explanation *e, cJSON *all)
+{
+    const struct tt_parameters *with = &e->c.with;
+    if (with->slice) cJSON_AddNumberToObject(all, "slice", (double)with->slice);
+    if (with->radix) cJSON_AddNumberToObject(all, "radix", with->radix);
+    if (with->lanes) cJSON_AddNumberToObject(all, "lanes", with->lanes);
+}
+
 static bool print_json(const struct explanation *e)
 {
     cJSON *all = cJSON_CreateObject();
@@ -330,6 +353,7 @@ static bool print_json(const struct explanation *e)
     if (e->job) cJSON_AddStringToObject(all, "program", e->program);
     if (e->c.map.measures) cJSON_AddTrueToObject(all, "measures");
     cJSON_AddStringToObject(all, "algorithm", e->c.algorithm->name);
+    add_parameters(e, all);
     cJSON_AddStringToObject(all, "chosen", tt_chosen_text(e->c.by));
     if (e->c.map.machine)
         cJSON_AddStringToObject(all, "model", e->path);

@@ -62,11 +62,15 @@ const struct tt_algorithm *tt_case_algorithm(struct tt_case *c, const char *comm
                                              const char *name)
 {
     const struct tt_algorithm *algorithm;
+    struct tt_choice choice;
     struct tt_call call = tt_problem_call(&c->problem, 0, c->room);
     if (!name && !tt_plan_row_forced(&c->row, command, &c->problem)) return NULL;
     if (c->row.p > 0) return &c->row.row;
     if (!name) {
-        if (tt_choose(&call, &c->map, NULL, &algorithm, NULL) == TUTTI_OK) return algorithm;
+        if (tt_choose(&call, &c->map, NULL, &choice, NULL) == TUTTI_OK) {
+            tt_choice_tune(&choice, &c->problem.call);
+            return choice.algorithm;
+        }
         fprintf(stderr, "%s: %s\n", command, tutti_error());
         return NULL;
     }

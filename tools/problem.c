@@ -118,9 +118,11 @@ static bool pick(struct tt_case *c, const char *command, const char *name)
     if (!name && !pick_file(c, command, &call)) return false;
     if (c->algorithm) return true;
     if (!name) {
-        if (tt_choose(&call, &c->map, c->rankings, &c->algorithm, &c->by) == TUTTI_OK) {
-            if (c->by == TT_CHOSEN_WISDOM)
-                tt_wisdom_tune(tt_wisdom_find(&call, &c->map), &c->problem.call);
+        struct tt_choice choice;
+        if (tt_choose(&call, &c->map, c->rankings, &choice, &c->by) == TUTTI_OK) {
+            c->algorithm = choice.algorithm;
+            c->with = choice.with;
+            tt_choice_tune(&choice, &c->problem.call);
             return true;
         }
         fprintf(stderr, "%s: %s\n", command, tutti_error());

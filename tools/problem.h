@@ -23,9 +23,10 @@
 
 struct tt_case {
     struct tt_problem problem;
-    struct tt_call given; /* the call of the problem, without the parameters that the wisdom sets */
+    struct tt_call given; /* the call of the problem, without the parameters that the choice sets */
     struct tt_map map;
     const struct tt_algorithm *algorithm;
+    struct tt_parameters with; /* the parameters that the choice has set; 0: it has not */
     /* the plans of the plan file that TUTTI_ALGORITHM names, to which `algorithm` then points;
      * row.p is 0 if the setting names none for the collective */
     struct tt_plan_row row;
@@ -68,7 +69,7 @@ bool tt_case_open(struct tt_case *c, const char *command, const char *text, cons
  * unless the problem has a map of nodes. Returns false after printing the error. The caller closes
  * the case with tt_case_close. */
 bool tt_case_apart(struct tt_case *c, const char *command, const char *text);
-/* Returns the call of rank 0 without the parameters that the wisdom sets, for subcommands that
+/* Returns the call of rank 0 without the parameters that the choice sets, for subcommands that
  * compare algorithms. */
 struct tt_call tt_case_given(const struct tt_case *c);
 void tt_case_close(struct tt_case *c);

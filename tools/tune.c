@@ -117,69 +117,52 @@ static void set_parameters(struct tt_call *call, const struct tune_candidate *c)
     call->lanes = c->lanes;
 }
 
+/* Returns the algorithm with the parameters of the call, not timed yet. */
+static struct tune_candidate candidate_of(const struct tt_algorithm *a, const struct tt_call *call)
+{
+    return (struct tune_candidate){
+        .algorithm = a, .slice = call->slice, .radix = call->radix, .lanes = call->lanes};
+}
+
 static void find_candidates(struct tuning *t)
 {
-    const struct tt_algorithm *found[ALGORITHMS];
+    struct tt_choice found[ALGORITHMS];
     struct tt_call call = tt_problem_call(&t->c.problem, 0, t->c.room);
     t->n = 0;
     int n = tt_candidates(&call, &t->c.map, t->c.rankings, found, ALGORITHMS);
-    for (int i = 0; i < n; i++)
-        t->candidate[t->n++] = (struct tune_candidate){
-            .algorithm = found[i], .slice = call.slice, .radix = call.radix, .lanes = call.lanes};
+    for (int i = 0; i < n; i++) {
+        struct tt_call tuned = call;
+        tt_choice_tune(&found[i], &tuned);
+        t->candidate[t->n++] = candidate_of(found[i].algorithm, &tuned);
+    }
 }
 
-static struct tt_plan *plan_of(struct tuning *t, const struct tune_candidate *c, int me)
+/* Returns whether `new` has plans that no candidate with the same algorithm has. */
+static bool is_new(const struct tuning *t, const struct tune_candidate *new)
 {
-    const struct tt_algorithm *a = c->algorithm;
-    struct tt_call call = tt_problem_call(&t->c.problem, me, t->c.room);
-    set_parameters(&call, c);
-    return a->refuse(&call, &t->c.map) ? NULL : tt_algorithm_plan(a, &call, &t->c.map, me);
-}
-
-/* Returns whether `new` has plans that no candidate with the same algorithm has. Compares only the
- * plans of the first and of the last rank, which have different places in most trees and rings. */
-static bool is_new(struct tuning *t, const struct tune_candidate *new)
-{
-    bool is_new = true;
+    struct tt_call given = tt_problem_call(&t->c.problem, 0, t->c.room), before = given;
+    set_parameters(&given, new);
+    bool is_new = !new->algorithm->refuse(&given, &t->c.map);
     for (int i = 0; i < t->n && is_new; i++) {
         const struct tune_candidate *c = &t->candidate[i];
-        bool equal = c->algorithm == new->algorithm;
-        for (int k = 0; k < 2 && equal; k++) {
-            int me = k ? t->c.problem.p - 1 : 0;
-            struct tt_plan *with = plan_of(t, new, me);
-            struct tt_plan *before = plan_of(t, c, me);
-            equal = !with || !before || tt_plan_equal(with, before);
-            tt_plan_free(with);
-            tt_plan_free(before);
-        }
-        is_new = !equal;
+        set_parameters(&before, c);
+        is_new = c->algorithm != new->algorithm ||
+                 !tt_parameters_same(c->algorithm, &before, &given, &t->c.map);
     }
     return is_new;
 }
 
-/* Adds the algorithm with these parameters, if it has new plans. */
-static void add_new(struct tuning *t, const struct tt_algorithm *a, int64_t slice, int32_t radix,
-                    int32_t lanes)
-{
-    const struct tune_candidate new = {
-        .algorithm = a, .slice = slice, .radix = radix, .lanes = lanes};
-    if (t->n < CANDIDATES && is_new(t, &new)) t->candidate[t->n++] = new;
-}
-
-/* Adds candidates: the algorithm of `best` with other slices, radices and lanes. A parameter that
- * the user or the problem sets stays as it is. */
+/* Adds candidates: the algorithm of `best` with its own parameters, and with other slices, radices
+ * and lanes. A parameter that the user or the problem sets stays as it is. */
 static void add_parameters(struct tuning *t, const struct tune_candidate *best)
 {
-    static const int64_t slices[] = {4 << 10, 16 << 10, 64 << 10, 256 << 10};
-    static const int32_t radices[] = {2, 4, 8, 16}, lanes[] = {1, 2, 4, 8};
-    const struct tt_algorithm *a = best->algorithm;
-    int64_t bytes = t->c.problem.n * t->c.problem.call.sz;
-    for (int i = 0; i < 4 && best->slice == 0; i++)
-        if (slices[i] < bytes) add_new(t, a, slices[i], best->radix, best->lanes);
-    for (int i = 0; i < 4 && best->radix == 0; i++)
-        add_new(t, a, best->slice, radices[i], best->lanes);
-    for (int i = 0; i < 4 && best->lanes == 0; i++)
-        add_new(t, a, best->slice, best->radix, lanes[i]);
+    struct tt_call given = tt_problem_call(&t->c.problem, 0, t->c.room);
+    for (int i = -1; i < TT_PARAMETERS_TRIES; i++) {
+        struct tt_call call = given;
+        if (i >= 0 && !tt_parameters_try(&call, i)) continue;
+        struct tune_candidate new = candidate_of(best->algorithm, &call);
+        if (t->n < CANDIDATES && is_new(t, &new)) t->candidate[t->n++] = new;
+    }
 }
 
 /* ---- Timing ---- */
@@ -253,11 +236,9 @@ static struct tune_candidate *best_of(struct tuning *t)
 
 static char *name_of(const struct tune_candidate *c, char *text, size_t n)
 {
-    char size[24] = "", slice[40] = "", radix[24] = "", lanes[24] = "";
-    if (c->slice) snprintf(slice, sizeof slice, "/slice=%s", tt_print_size(size, c->slice));
-    if (c->radix) snprintf(radix, sizeof radix, "/radix=%d", (int)c->radix);
-    if (c->lanes) snprintf(lanes, sizeof lanes, "/lanes=%d", (int)c->lanes);
-    snprintf(text, n, "%s%s%s%s", c->algorithm->name, slice, radix, lanes);
+    const struct tt_parameters with = {c->slice, c->radix, c->lanes};
+    char parameters[TT_PARAMETERS_TEXT];
+    snprintf(text, n, "%s%s", c->algorithm->name, tt_parameters_print(&with, "/", parameters));
     return text;
 }
 

@@ -18,11 +18,6 @@ tutti_status tt_plan_print_unrolled(const struct tt_plan *plan, FILE *out);
 /* Prints one step as tt_iter_next returned it, without a newline, for messages about faults. */
 void tt_plan_print_step(const struct tt_plan *plan, const struct tt_plain *step, FILE *out);
 
-/* Returns whether two plans are equal, step by step, with everything that the steps refer to. Names
- * are compared as text. It does not matter at which index of a table a plan keeps what a step
- * refers to. */
-bool tt_plan_equal(const struct tt_plan *a, const struct tt_plan *b);
-
 /* An error in a text. line and column count from 1. */
 struct tt_text_error {
     int line, column;

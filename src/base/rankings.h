@@ -47,6 +47,9 @@ struct tt_ranking {
     uint32_t computed; /* entries of `best` that this process has computed; 0 for ranks on several
                         * nodes, whose rankings no file keeps */
     uint8_t best[TT_RANKED_SIZES][TT_RANKED];
+    /* with[i]: 1 + the number of the value (tt_parameters_try) that best[i][0] gets for one of its
+     * parameters; 0: best[i][0] gets its own parameters, as always on one node */
+    uint8_t with[TT_RANKED_SIZES];
 };
 
 /* Invariants: 0 <= given <= n <= TT_RANKINGS_MOST; the first `given` rankings come from a file, and

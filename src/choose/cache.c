@@ -46,13 +46,15 @@ static const char *predicted(const struct tt_prepared *p, const struct tt_team *
 }
 
 static void log_choice(const struct tt_prepared *p, const struct tt_team *team,
-                       const struct tt_call *call, enum tt_chosen_by by)
+                       const struct tt_call *call, const struct tt_choice *choice,
+                       enum tt_chosen_by by)
 {
     if (team->me != 0 || !tt_log_on(TT_LOG_choice)) return;
-    char text[TT_SIGNATURE_TEXT], time[48];
-    tt_log("choice: %s for %s on %d ranks (%s), %lld bytes of plan%s", p->plan->algorithm,
+    char text[TT_SIGNATURE_TEXT], with[TT_PARAMETERS_TEXT], time[48];
+    tt_log("choice: %s for %s on %d ranks (%s%s), %lld bytes of plan%s", p->plan->algorithm,
            tt_signature_text(&p->signature, text, sizeof text), team->map.p, tt_chosen_text(by),
-           (long long)p->plan->bytes, predicted(p, team, call, time, sizeof time));
+           tt_parameters_print(&choice->with, ", ", with), (long long)p->plan->bytes,
+           predicted(p, team, call, time, sizeof time));
 }
 
 /* Reads the settings, and makes the builder. */
@@ -97,16 +99,6 @@ static tutti_status plan_from_file(struct tt_prepared *p, struct tt_team *team,
     return TUTTI_OK;
 }
 
-/* Chooses the algorithm, and sets the parameters that the wisdom has for it. */
-static tutti_status choose(const struct tt_cache *cache, const struct tt_team *team,
-                           struct tt_call *c, const struct tt_algorithm **algorithm,
-                           enum tt_chosen_by *by)
-{
-    TT_TRY(tt_choose(c, &team->map, cache->rankings, algorithm, by));
-    if (*by == TT_CHOSEN_WISDOM) tt_wisdom_tune(tt_wisdom_find(c, &team->map), c);
-    return TUTTI_OK;
-}
-
 /* Makes the plan of the algorithm, with short windows if they suffice, else with long ones. An
  * algorithm allocates memory to compute whether short windows suffice, and of how many phases its
  * plan consists (tt_algorithm.phases). If a rank lacks this memory, its plan could differ from the
@@ -125,24 +117,25 @@ static tutti_status make_plan(struct tt_prepared *p, struct tt_cache *cache, str
     return tt_fail(TUTTI_ERR_MEMORY, "no memory to make a plan");
 }
 
-/* Makes the plan by `algorithm`. If that is NULL, takes the plan of the plan file that
- * TUTTI_ALGORITHM gives for the collective, or makes the plan by the algorithm that is chosen. A
- * plan file may use windows of any size, so its plan gets the long ones. Sets *file to the hash of
- * the plan file, or to 0 if there is none. */
+/* Makes the plan by *choice. If its algorithm is NULL, takes the plan of the plan file that
+ * TUTTI_ALGORITHM gives for the collective, or chooses, and makes the plan by this choice. A plan
+ * file may use windows of any size, so its plan gets the long ones. Sets *file to the hash of the
+ * plan file, or to 0 if there is none. Sets the parameters of the call to those of the choice. */
 static tutti_status find_plan(struct tt_prepared *p, struct tt_cache *cache, struct tt_team *team,
-                              struct tt_call *c, const struct tt_algorithm *algorithm,
-                              enum tt_chosen_by *by, uint64_t *file)
+                              struct tt_call *c, struct tt_choice *choice, enum tt_chosen_by *by,
+                              uint64_t *file)
 {
     char path[TT_PLAN_PATH] = "";
     *file = 0;
-    if (!algorithm) TT_TRY(tt_choose_file(c, path));
+    if (!choice->algorithm) TT_TRY(tt_choose_file(c, path));
     p->windows = TT_LONG_WINDOWS;
     if (path[0]) {
         *by = TT_CHOSEN_FORCED;
         return plan_from_file(p, team, c, path, file);
     }
-    if (!algorithm) TT_TRY(choose(cache, team, c, &algorithm, by));
-    return make_plan(p, cache, team, c, algorithm);
+    if (!choice->algorithm) TT_TRY(tt_choose(c, &team->map, cache->rankings, choice, by));
+    tt_choice_tune(choice, c);
+    return make_plan(p, cache, team, c, choice->algorithm);
 }
 
 struct tt_call tt_cache_tuned(const struct tt_cache *cache, const struct tt_call *call)
@@ -167,21 +160,22 @@ static void fill_in(struct tt_prepared *p, const struct tt_call *call, const str
 }
 
 tutti_status tt_prepare_by(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
-                           const struct tt_algorithm *algorithm, struct tt_prepared **prepared)
+                           const struct tt_choice *choice, struct tt_prepared **prepared)
 {
+    struct tt_choice chosen = choice ? *choice : (struct tt_choice){.algorithm = NULL};
     enum tt_chosen_by by;
     uint64_t file;
     TT_TRY(tt_cache_ready(cache, team, call));
     struct tt_call c = tt_cache_tuned(cache, call);
     struct tt_prepared *p = tt_alloc_lines(sizeof *p);
     if (!p) return tt_fail(TUTTI_ERR_MEMORY, "no memory for a plan");
-    tutti_status status = find_plan(p, cache, team, &c, algorithm, &by, &file);
+    tutti_status status = find_plan(p, cache, team, &c, &chosen, &by, &file);
     if (status != TUTTI_OK) {
         tt_free(p);
         return status;
     }
     fill_in(p, call, team, file);
-    if (!algorithm) log_choice(p, team, &c, by);
+    if (!choice) log_choice(p, team, &c, &chosen, by);
     *prepared = p;
     return TUTTI_OK;
 }

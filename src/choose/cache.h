@@ -101,10 +101,10 @@ struct tt_cache {
  * tt_choose, and MEMORY. */
 tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                         struct tt_prepared **prepared);
-/* Makes a plan as tt_prepare does, but by this algorithm, which must apply, and logs nothing. If
- * `algorithm` is NULL, the algorithm that tt_choose chooses is used. */
+/* Makes a plan as tt_prepare does, but by this choice, whose algorithm must apply, and logs
+ * nothing. If `choice` is NULL, tt_choose chooses. */
 tutti_status tt_prepare_by(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
-                           const struct tt_algorithm *algorithm, struct tt_prepared **prepared);
+                           const struct tt_choice *choice, struct tt_prepared **prepared);
 /* Keeps a call with its plan. The plan must depend on nothing but repeat->given. If there is no
  * memory, the call is not kept. */
 void tt_repeat_keep(struct tt_cache *cache, const struct tt_repeat *repeat, int p);

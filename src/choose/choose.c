@@ -7,6 +7,7 @@
 #include "choose/choose.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "choose/table.h"
@@ -238,57 +239,69 @@ static const struct tt_algorithm *choose_telling(const struct tt_call *step,
 }
 
 static tutti_status choose(const struct tt_call *call, const struct tt_map *map,
-                           struct tt_rankings *kept, const struct tt_algorithm **algorithm,
+                           struct tt_rankings *kept, struct tt_choice *choice,
                            enum tt_chosen_by *by)
 {
-    const struct tt_algorithm *a;
+    struct tt_choice c = {.algorithm = NULL};
     enum tt_chosen_by how = TT_CHOSEN_FORCED;
-    TT_TRY(choose_forced(call, map, &a));
+    TT_TRY(choose_forced(call, map, &c.algorithm));
     const struct tt_algorithm *telling = choose_telling(call, map);
-    if (telling) a = telling;
-    if (!a) {
+    if (telling) c.algorithm = telling;
+    if (!c.algorithm) {
         const struct tt_wise *wise = tt_wisdom_find(call, map);
-        a = wise ? tt_wisdom_algorithm(wise) : NULL;
+        if (wise)
+            c = (struct tt_choice){.algorithm = tt_wisdom_algorithm(wise),
+                                   .with = {wise->slice, wise->radix, wise->lanes}};
         how = TT_CHOSEN_WISDOM;
     }
-    if (!a && map->estimates) {
-        a = tt_estimate(kept, call, map);
+    if (!c.algorithm && map->estimates) {
+        c.algorithm = tt_estimate(kept, call, map, &c.with);
         how = TT_CHOSEN_ESTIMATE;
     }
-    if (!a) {
-        a = tt_table_choose(call, map);
+    if (!c.algorithm) {
+        c.algorithm = tt_table_choose(call, map);
         how = TT_CHOSEN_TABLE;
     }
     if (by) *by = how;
-    if (!a)
+    if (!c.algorithm)
         return tt_fail(TUTTI_ERR_UNSUPPORTED, "no algorithm applies to this %s on %d ranks",
                        tt_coll_name(call->coll), map->p);
-    *algorithm = a;
+    *choice = c;
     return TUTTI_OK;
 }
 
 tutti_status tt_choose(const struct tt_call *call, const struct tt_map *map,
-                       struct tt_rankings *kept, const struct tt_algorithm **algorithm,
-                       enum tt_chosen_by *by)
+                       struct tt_rankings *kept, struct tt_choice *choice, enum tt_chosen_by *by)
 {
     uint64_t before = tt_memory_lacks();
-    return checked(before, choose(call, map, kept, algorithm, by));
+    return checked(before, choose(call, map, kept, choice, by));
+}
+
+char *tt_parameters_print(const struct tt_parameters *with, const char *before,
+                          char text[TT_PARAMETERS_TEXT])
+{
+    char size[24], *at = text;
+    *at = '\0';
+    if (with->slice) at += sprintf(at, "%.2sslice=%s", before, tt_print_size(size, with->slice));
+    if (with->radix) at += sprintf(at, "%.2sradix=%d", before, (int)with->radix);
+    if (with->lanes) sprintf(at, "%.2slanes=%d", before, (int)with->lanes);
+    return text;
 }
 
 /* ---- What is worth measuring ---- */
 
 static int add_tabled(const struct tt_call *call, const struct tt_map *map,
-                      const struct tt_algorithm **candidate, int n, int most)
+                      struct tt_choice *candidate, int n, int most)
 {
     for (const struct tt_algorithm *const *a = tt_algorithms; *a && n < most; a++)
-        if ((*a)->coll == call->coll && *a != candidate[0] && tt_table_names(*a, map) &&
+        if ((*a)->coll == call->coll && *a != candidate[0].algorithm && tt_table_names(*a, map) &&
             !(*a)->refuse(call, map))
-            candidate[n++] = *a;
+            candidate[n++] = (struct tt_choice){.algorithm = *a};
     return n;
 }
 
 int tt_candidates(const struct tt_call *call, const struct tt_map *map, struct tt_rankings *kept,
-                  const struct tt_algorithm **candidate, int most)
+                  struct tt_choice *candidate, int most)
 {
     enum tt_chosen_by by;
     char error[TT_ERROR_TEXT];

@@ -160,6 +160,75 @@ static void rank_all(const struct tt_call *call, const struct tt_map *map, const
     tt_error_restore(kept);
 }
 
+/* ---- Parameters ---- */
+
+bool tt_parameters_try(struct tt_call *call, int i)
+{
+    enum { EACH = TT_PARAMETERS_TRIES / 3 };
+    static const int64_t slices[EACH] = {256 << 10, 64 << 10, 16 << 10, 4 << 10};
+    static const int32_t radices[EACH] = {2, 4, 8, 16}, lanes[EACH] = {1, 2, 4, 8};
+    const struct tt_call before = *call;
+    int64_t slice = i < EACH && slices[i] < tt_call_bytes(call) ? slices[i] : 0;
+    int32_t radix = i / EACH == 1 ? radices[i % EACH] : 0;
+    tt_tune(call, slice, radix, i / EACH == 2 ? lanes[i % EACH] : 0);
+    return call->slice != before.slice || call->radix != before.radix ||
+           call->lanes != before.lanes;
+}
+
+bool tt_parameters_same(const struct tt_algorithm *a, const struct tt_call *one,
+                        const struct tt_call *other, const struct tt_map *map)
+{
+    bool same = true, is_short;
+    struct tt_map with[2] = {tt_plan_map(a, one, map, &is_short),
+                             tt_plan_map(a, other, map, &is_short)};
+    for (int k = 0; k < 2 && same; k++) {
+        int me = k ? map->p - 1 : 0;
+        struct tt_plan *x = tt_algorithm_plan(a, one, &with[0], me);
+        struct tt_plan *y = tt_algorithm_plan(a, other, &with[1], me);
+        same = !x || !y || tt_plan_equal(x, y);
+        tt_plan_free(x);
+        tt_plan_free(y);
+    }
+    return same;
+}
+
+/* Returns whether the estimate may choose parameters for the call. On one node this would gain next
+ * to nothing, and if ranks share processors, the predicted times with other parameters are often
+ * wrong (docs/refused.md). In a collective with a count for each rank, a rank does not know by the
+ * call how long the data of the other ranks are. */
+static bool may_tune(const struct tt_call *call, const struct tt_map *map)
+{
+    return !tt_map_one_node(map) && map->p <= map->cores && !tt_call_counts(call);
+}
+
+/* The most steps that the plans of all ranks may have for a parameter to be tried. */
+enum { TRY_STEPS = 2048 };
+
+/* Returns 1 + the number of the value (tt_parameters_try) with which the algorithm takes least, if
+ * its predicted time is at most most_ps; 0: there is none. Errors of predictions do not reach the
+ * caller: tutti_error stays as it was. */
+static uint8_t find_value(const struct tt_algorithm *a, const struct tt_call *standing,
+                          const struct tt_map *map, int64_t most_ps)
+{
+    char kept[TT_ERROR_TEXT];
+    struct tt_prediction prediction;
+    uint8_t best = 0;
+    tt_error_keep(kept);
+    for (int i = 0; i < TT_PARAMETERS_TRIES; i++) {
+        struct tt_call call = *standing;
+        if (!tt_parameters_try(&call, i) || a->refuse(&call, map) ||
+            steps_of(a, &call, map) * map->p > TRY_STEPS ||
+            tt_parameters_same(a, standing, &call, map) ||
+            tt_predict_up_to(a, &call, map, most_ps, &prediction) != TUTTI_OK ||
+            prediction.time_ps > most_ps)
+            continue;
+        best = (uint8_t)(i + 1);
+        most_ps = prediction.time_ps - 1;
+    }
+    tt_error_restore(kept);
+    return best;
+}
+
 /* Returns the algorithm that the table chooses for the call that stands for all of about its size;
  * NULL: none, or the counts of the call are not known. */
 static const struct tt_algorithm *tabled_for(const struct tt_call *stand_in,
@@ -172,21 +241,29 @@ static const struct tt_algorithm *tabled_for(const struct tt_call *stand_in,
     return known ? tt_table_choose(&standing, map) : NULL;
 }
 
-/* Sets best[n] to the fastest of the algorithms that are not among best[0] .. best[n - 1]. Returns
- * false if memory was short: the algorithm that was found may then not be the fastest, and best[n]
- * stays as it is. */
-static bool rank_next(uint8_t best[TT_RANKED], int n, const struct tt_call *stand_in,
+/* Sets best[n] to the fastest of the algorithms that are not among best[0] .. best[n - 1]. If n is
+ * 0, also sets *with to the number of its parameters (struct tt_ranking). Returns false if memory
+ * was short: the algorithm that was found may then not be the fastest, and best[n] and *with stay
+ * as they are. */
+static bool rank_next(uint8_t best[TT_RANKED], uint8_t *with, int n, const struct tt_call *stand_in,
                       const struct tt_map *map)
 {
     struct ranked r = {.n = 0};
     struct tt_equal_counts equal;
     struct tt_call standing = *stand_in;
     uint64_t before = tt_memory_lacks();
+    const struct tt_algorithm *tabled = tabled_for(stand_in, map);
+    uint8_t value = 0;
     tt_give_equal_counts(&standing, &equal, map->p);
     if (!tt_call_counts(&standing) || standing.out_counts)
-        rank_all(&standing, map, best, n, 1, tabled_for(stand_in, map), &r);
+        rank_all(&standing, map, best, n, 1, tabled, &r);
+    if (r.n > 0 && n == 0 && may_tune(&standing, map)) {
+        const struct tt_algorithm *a = tt_algorithms[r.index[0] - 1];
+        value = find_value(a, &standing, map, a == tabled ? r.time_ps[0] : favoured(r.time_ps[0]));
+    }
     if (tt_memory_lacks() != before) return false;
     best[n] = r.n > 0 ? r.index[0] : TT_NOTHING_RANKED;
+    if (n == 0) *with = value;
     return true;
 }
 
@@ -266,10 +343,24 @@ static void count(struct tt_rankings *kept, struct tt_ranking *ranking)
     ranking->computed++;
 }
 
-const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt_call *call,
-                                       const struct tt_map *map)
+/* Returns the parameters that an algorithm gets for the call: value number `value` - 1 of
+ * tt_parameters_try, and otherwise its own. If value is 0, or the algorithm would not apply with
+ * this value, it gets only its own. tt_parameters_try changes no parameter that the call sets, so
+ * each difference is 0 or the value. */
+static struct tt_parameters parameters_of(const struct tt_algorithm *a, const struct tt_call *call,
+                                          const struct tt_map *map, uint8_t value)
 {
-    uint8_t here[TT_RANKED] = {TT_NOT_RANKED}, *best = here;
+    struct tt_call tuned = *call;
+    bool tunes = value > 0 && tt_parameters_try(&tuned, value - 1) && !a->refuse(&tuned, map);
+    if (!tunes) return (struct tt_parameters){0};
+    return (struct tt_parameters){tuned.slice - call->slice, tuned.radix - call->radix,
+                                  tuned.lanes - call->lanes};
+}
+
+const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt_call *call,
+                                       const struct tt_map *map, struct tt_parameters *with)
+{
+    uint8_t here[TT_RANKED] = {TT_NOT_RANKED}, *best = here, value = 0, *values = &value;
     struct tt_ranking *ranking = NULL;
     if (!is_known(call, map)) return NULL;
     int log2 = size_of(call, map->p);
@@ -278,29 +369,32 @@ const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt
         const struct tt_ranking_shape shape = shape_of(&standing, map);
         ranking = find_ranking(kept, &shape);
         best = ranking->best[log2];
+        values = &ranking->with[log2];
     }
     for (int i = 0; i < TT_RANKED; i++) {
         if (best[i] == TT_NOT_RANKED) {
-            if (!rank_next(best, i, &standing, map)) return NULL;
+            if (!rank_next(best, values, i, &standing, map)) return NULL;
             if (ranking) count(kept, ranking);
         }
         if (best[i] == TT_NOTHING_RANKED) return NULL;
-        const struct tt_algorithm *a = tt_algorithms[best[i] - 1];
+        const struct tt_algorithm *a = tt_algorithms[best[i] - 1], *runs = a;
         if (a->refuse(call, map)) continue;
-        return a == tabled_for(&standing, map) ? tt_table_choose(call, map) : a;
+        if (a == tabled_for(&standing, map)) runs = tt_table_choose(call, map);
+        if (with) *with = parameters_of(a, call, map, i == 0 && runs == a ? *values : 0);
+        return runs;
     }
     return NULL;
 }
 
 int tt_estimate_near(const struct tt_call *call, const struct tt_map *map,
-                     const struct tt_algorithm **candidate, int n, int most)
+                     struct tt_choice *candidate, int n, int most)
 {
     struct ranked r = {.n = 0};
     if (!map->machine || map->p < 2 || tt_call_counts(call)) return 0;
     rank_all(call, map, NULL, 0, 2, NULL, &r);
     for (int i = 0; i < r.n && n < most && r.time_ps[i] < 2 * r.time_ps[0]; i++) {
         const struct tt_algorithm *a = tt_algorithms[r.index[i] - 1];
-        if (a != candidate[0]) candidate[n++] = a;
+        if (a != candidate[0].algorithm) candidate[n++] = (struct tt_choice){.algorithm = a};
     }
     return r.n > 0 ? n : 0;
 }

@@ -34,7 +34,7 @@ static bool is_same(const struct tt_call *a, const struct tt_call *b)
 static tutti_status begin_trial(struct tt_cache *cache, const struct tt_team *team,
                                 const struct tt_call *call, struct tt_trial **trial)
 {
-    const struct tt_algorithm *candidate[TT_TRIAL_CANDIDATES];
+    struct tt_choice candidate[TT_TRIAL_CANDIDATES];
     if (cache->trials && cache->trials->n == TT_TRIALS) return TUTTI_OK;
     struct tt_call as_planned = tt_cache_tuned(cache, call);
     uint64_t before = tt_memory_lacks();
@@ -49,7 +49,7 @@ static tutti_status begin_trial(struct tt_cache *cache, const struct tt_team *te
     t->call = *call;
     t->n = n;
     t->best = -1;
-    memcpy(t->candidate, candidate, (size_t)n * sizeof(const struct tt_algorithm *));
+    memcpy(t->candidate, candidate, (size_t)n * sizeof *candidate);
     cache->trials->trial[cache->trials->n++] = t;
     *trial = t;
     return TUTTI_OK;
@@ -117,9 +117,9 @@ static char *print_others(const struct tt_trial *t, char text[TT_WISDOM_OTHERS])
     for (int i = 0; i < t->n; i++) {
         if (i == t->best || used + 64 > TT_WISDOM_OTHERS) continue;
         int64_t ns = median_ns(t, i);
-        used +=
-            (size_t)snprintf(text + used, TT_WISDOM_OTHERS - used, "%s%s:%" PRId64 ".%03d",
-                             used ? "," : "", t->candidate[i]->name, ns / 1000, (int)(ns % 1000));
+        used += (size_t)snprintf(text + used, TT_WISDOM_OTHERS - used, "%s%s:%" PRId64 ".%03d",
+                                 used ? "," : "", t->candidate[i].algorithm->name, ns / 1000,
+                                 (int)(ns % 1000));
     }
     return text;
 }
@@ -137,7 +137,7 @@ void tt_trial_decide(struct tt_trial *t, const struct tt_team *team)
     if (team->me != 0 || !tt_log_on(TT_LOG_choice)) return;
     struct tt_call_signature signature = tt_signature_of(&t->call, team->map.p, 0);
     tt_log("choice: %s is the fastest for %s on %d ranks: %.3f us (%s)",
-           t->candidate[t->best]->name, tt_signature_text(&signature, text, sizeof text),
+           t->candidate[t->best].algorithm->name, tt_signature_text(&signature, text, sizeof text),
            team->map.p, 1e-3 * (double)median_ns(t, t->best), print_others(t, others));
 }
 
@@ -159,11 +159,11 @@ tutti_status tt_trial_plan(struct tt_trial *t, struct tt_cache *cache, struct tt
     struct tt_prepared **kept = &t->prepared[i][call->in_place];
     if (t->best >= 0) {
         drop_plans(t);
-        TT_TRY(tt_prepare_by(cache, team, call, t->candidate[i], prepared));
+        TT_TRY(tt_prepare_by(cache, team, call, &t->candidate[i], prepared));
         tt_cache_keep(cache, call, *prepared);
         return TUTTI_OK;
     }
-    if (!*kept) TT_TRY(tt_prepare_by(cache, team, call, t->candidate[i], kept));
+    if (!*kept) TT_TRY(tt_prepare_by(cache, team, call, &t->candidate[i], kept));
     (*kept)->owned = true;
     (*kept)->trial = t;
     (*kept)->uses++;
@@ -182,7 +182,11 @@ static bool line_of(const struct tt_trial *t, const struct tt_team *team,
     bool barrier = t->call.coll == TT_COLL_barrier, reduces = tt_coll_has_op(t->call.coll);
     if ((!barrier && line->wise.type == TT_WISE_NONE) || (reduces && line->wise.op == TT_WISE_NONE))
         return false;
-    while (tt_algorithms[line->wise.algorithm] != t->candidate[t->best]) line->wise.algorithm++;
+    const struct tt_choice *best = &t->candidate[t->best];
+    while (tt_algorithms[line->wise.algorithm] != best->algorithm) line->wise.algorithm++;
+    line->wise.slice = best->with.slice;
+    line->wise.radix = best->with.radix;
+    line->wise.lanes = (uint16_t)best->with.lanes;
     line->time_ps = 1000 * median_ns(t, t->best);
     print_others(t, line->others);
     return true;

@@ -44,7 +44,7 @@ enum { TT_TRIAL_CANDIDATES = 6, TT_TRIAL_ROUNDS = 8, TT_TRIALS = 32 };
 struct tt_trial {
     struct tt_call call; /* the first call of the trial, as if it were not in place */
     int n, calls, best;
-    const struct tt_algorithm *candidate[TT_TRIAL_CANDIDATES];
+    struct tt_choice candidate[TT_TRIAL_CANDIDATES];
     struct tt_prepared *prepared[TT_TRIAL_CANDIDATES][2]; /* for each candidate: its plan for calls
                                                            * in place ([1]) and for other calls
                                                            * ([0]) */

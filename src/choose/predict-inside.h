@@ -181,11 +181,13 @@ struct tt_predictor {
     /* For ranks on several nodes (predict-wire.c). hosts: the node of each rank; NULL: all ranks
      * are on one node. signal_ps: the time of a message without data. link_ps: the time in which a
      * link moves LINK_BYTES bytes; 0: the link does not limit messages. out_free_ps, in_free_ps:
-     * from when on the link of a node is free for messages out of the node and into it; the index
-     * is the first rank of the node. */
+     * from when on the link of a node is free for messages out of the node and into it;
+     * out_busy_ps, in_busy_ps: how long the link moves all messages so far; the index is the first
+     * rank of the node. */
     const int *hosts;
     int64_t signal_ps, link_ps, wire_eager;
     int64_t out_free_ps[TT_PREDICT_RANKS], in_free_ps[TT_PREDICT_RANKS];
+    int64_t out_busy_ps[TT_PREDICT_RANKS], in_busy_ps[TT_PREDICT_RANKS];
     struct tt_wire_flag *wire_flag; /* one for each pair of ranks and lane; NULL: no signal went to
                                      * another node yet */
     bool is_own;
@@ -268,6 +270,9 @@ void tt_wire_close(struct tt_predictor *s);
 /* Returns the time at which the receiver can take a message to another node whose transfer begins
  * at `begin`. */
 int64_t tt_wire_arrives(struct tt_predictor *s, int from, int to, int64_t len, int64_t begin);
+/* Returns the longest time, over all links and both directions, for which a link moves the messages
+ * of a call. */
+int64_t tt_wire_for_call(const struct tt_predictor *s);
 /* Returns the time from when the receiver can take a long message until its sender gets the
  * acknowledgement. */
 int64_t tt_wire_acknowledged(const struct tt_predictor *s, int64_t len);

@@ -107,17 +107,31 @@ void tt_wire_place(struct tt_predictor *s)
 
 int64_t tt_wire_arrives(struct tt_predictor *s, int from, int to, int64_t len, int64_t begin)
 {
-    int64_t *out = &s->out_free_ps[first_of(s, from)], *in = &s->in_free_ps[first_of(s, to)];
+    int source = first_of(s, from), target = first_of(s, to);
+    int64_t *out = &s->out_free_ps[source], *in = &s->in_free_ps[target];
     int64_t busy = s->link_ps / LINK_BYTES * len + s->link_ps % LINK_BYTES * len / LINK_BYTES;
     int64_t start = tt_max(begin, *out);
     *out = start + busy;
     int64_t end =
         tt_max(start + tt_machine_wire(s->machine, TT_MACHINE_wire_time, len), *in + busy);
     *in = end;
+    s->out_busy_ps[source] += busy;
+    s->in_busy_ps[target] += busy;
     int64_t at = end - tt_machine_wire(s->machine, TT_MACHINE_wire_receive, len);
     /* on a shared processor, the receiver cannot begin before the sender has ended */
     bool shares = s->rank[from].core == s->rank[to].core;
     return tt_max(at, shares ? s->core[s->rank[from].core].now_ps : begin);
+}
+
+int64_t tt_wire_for_call(const struct tt_predictor *s)
+{
+    int begun = 1;
+    int64_t most = 0;
+    for (int r = 0; r < s->p; r++) {
+        begun = (int)tt_max(begun, tt_min(s->calls, s->rank[r].call + 1));
+        most = tt_max(most, tt_max(s->out_busy_ps[r], s->in_busy_ps[r]));
+    }
+    return most / begun;
 }
 
 int64_t tt_wire_acknowledged(const struct tt_predictor *s, int64_t len)

@@ -611,9 +611,10 @@ static tutti_status open_all(struct tt_predictor *s, const struct tt_algorithm *
 }
 
 /* Sets *prediction to the time from the end of one call to the end of the next, and how the rank
- * that ends last spent that time. If only few calls were followed and ranks take turns, some ranks
- * have already done work for later calls within the measured time, which is then too short. So the
- * predicted time is never less than the work for one call (work_for_call). */
+ * that ends last spent that time. If only few calls were followed, some ranks have already done
+ * work for later calls before the measured time, which is then too short: ranks that take turns,
+ * and ranks that send to a root. So the predicted time is never less than the work of a processor
+ * or of a link for one call. */
 static tutti_status sum_up(const struct tt_predictor *s, struct tt_prediction *prediction)
 {
     int ended = s->ended, warm = warm_calls(s), last = 0;
@@ -621,7 +622,8 @@ static tutti_status sum_up(const struct tt_predictor *s, struct tt_prediction *p
     if (ended < 2) return tt_fail(TUTTI_ERR_UNSUPPORTED, "the predictor found no end of its plan");
     int64_t begin = end_of(s, warm - 1, &last), n = ended - warm;
     int64_t time = (end_of(s, ended - 1, &last) - begin) / n;
-    *prediction = (struct tt_prediction){.time_ps = tt_max(time, work_for_call(s))};
+    int64_t least = tt_max(work_for_call(s), tt_wire_for_call(s));
+    *prediction = (struct tt_prediction){.time_ps = tt_max(time, least)};
     const struct tt_follow *r = &s->rank[last];
     for (int i = 0; i < TT_SPENT_N; i++)
         prediction->spent[i] = (r->spent_by[ended - 1][i] - r->spent_by[warm - 1][i]) / n;

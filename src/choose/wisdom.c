@@ -92,7 +92,7 @@ static bool is_refused(const struct tt_wise *line, const struct tt_algorithm *a,
                        const struct tt_call *call, const struct tt_map *map)
 {
     struct tt_call tuned = *call;
-    tt_wisdom_tune(line, &tuned);
+    tt_tune(&tuned, line->slice, line->radix, line->lanes);
     return a->refuse(&tuned, map) != NULL;
 }
 
@@ -112,9 +112,4 @@ const struct tt_wise *tt_wisdom_find(const struct tt_call *call, const struct tt
         best_fit = fits;
     }
     return best;
-}
-
-void tt_wisdom_tune(const struct tt_wise *wise, struct tt_call *call)
-{
-    tt_tune(call, wise->slice, wise->radix, wise->lanes);
 }

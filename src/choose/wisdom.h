@@ -48,9 +48,6 @@ bool tt_wisdom_place(const struct tt_call *call, const struct tt_map *map, struc
  * (tt_size_class). Among the lines that fit, one with the same type, operation and bytes is
  * preferred, then one with the same type and operation. */
 const struct tt_wise *tt_wisdom_find(const struct tt_call *call, const struct tt_map *map);
-/* Sets the slice, the radix and the lanes of the call to those of this line, unless the call has
- * its own. */
-void tt_wisdom_tune(const struct tt_wise *wise, struct tt_call *call);
 /* Returns the algorithm that the line names; NULL: there is none. */
 const struct tt_algorithm *tt_wisdom_algorithm(const struct tt_wise *wise);
 /* Returns the logarithm to the base 2 of `bytes`, the bytes of a call, rounded up; at least 3,

@@ -213,6 +213,10 @@ struct tt_plan *tt_plan_copy(const struct tt_plan *plan);
  * the fault belongs to no step. The function does not check what the plan computes; tt_prove
  * (lab/prove/prove.h) does. */
 const char *tt_plan_invalid(const struct tt_plan *plan, int64_t *step);
+/* Returns whether two plans are equal, step by step, with everything that the steps refer to. Names
+ * are compared as text. It does not matter at which index of a table a plan keeps what a step
+ * refers to. */
+bool tt_plan_equal(const struct tt_plan *a, const struct tt_plan *b);
 
 /* ---- Building (build.c) ----
  *

@@ -68,6 +68,22 @@ expect 0 env TUTTI_MACHINE="$work/network" TUTTI_CHOICE=estimate TUTTI_LOG=choic
     ./differing "$work/theirs" "$TUTTI_BUILD/tests/choose-caller"
 says err 'choice: .* for bcast.*by estimate\), .*predicted [0-9.]+ us'
 
+# The parameters of an algorithm are those of rank 0's model, too. If two ranks had different
+# slices, the sums would be wrong. Without a processor for each rank, no parameters are chosen. The
+# model `theirs` lacks a network.
+{ cat theirs && fast_wires; } >fast
+cat >also <<'SCRIPT'
+#!/bin/bash
+[ "$TUTTI_RANK" != 1 ] || export TUTTI_MACHINE=$1 TUTTI_CHOICE=table
+shift
+exec "$@"
+SCRIPT
+chmod +x also
+expect 0 env TUTTI_MACHINE="$work/fast" TUTTI_CHOICE=estimate TUTTI_LOG=choice TUTTI_NODES=1,1 \
+    tutti run -n 2 ./also "$work/theirs" tutti bench --iterations 2 scan/f64/sum/1M
+with=$([ "$(nproc)" -ge 2 ] && echo ', slice=256K')
+says err "choice: chain for scan.*by estimate$with\\), .*predicted [0-9.]+ us"
+
 # A rank that sets TUTTI_EAGER to its default chooses like a rank that does not set it.
 cat >eager <<'SCRIPT'
 #!/bin/bash

@@ -418,6 +418,23 @@ static int64_t time_on(const struct tt_algorithm *a, enum tt_coll coll, int64_t 
     return predicted(a, &problem.call, map).time_ps;
 }
 
+/* Checks that a gather takes at least as long as the link of the root needs for the data of all
+ * other ranks, in whatever slices they come: ranks that send run ahead of the root. */
+static void the_link_of_the_root_limits(void **state)
+{
+    (void)state;
+    static const int node[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    enum { P = 8, N = 1 << 17 };
+    struct tt_machine m = model_of_hosts(BYTE_PS);
+    struct tt_map map = map_of_hosts(node, P, P, P, &m);
+    for (int64_t slice = 0; slice <= 1 << 18; slice = slice ? 4 * slice : 1 << 14) {
+        struct tt_problem problem = plans_problem(TT_COLL_gather, P, N);
+        problem.call.slice = slice;
+        int64_t link_ps = (P - 1) * problem.call.n * problem.call.sz * BYTE_PS;
+        assert_true(predicted(&tt_gather_binomial, &problem.call, &map).time_ps >= link_ps);
+    }
+}
+
 static void is_about(int64_t time, int64_t wanted)
 {
     const int64_t steps_ps = 1000;
@@ -554,6 +571,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(ranks_on_hosts_exchange),
         cmocka_unit_test(hosts_follow_their_busiest_rank),
         cmocka_unit_test(ranks_of_a_host_share),
+        cmocka_unit_test(the_link_of_the_root_limits),
         cmocka_unit_test(hosts_are_interchangeable),
         cmocka_unit_test(all_algorithms_between_hosts),
     };

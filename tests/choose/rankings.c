@@ -45,9 +45,9 @@ static uint32_t choose_all(const struct tt_map *map)
     uint32_t before = all.computed;
     for (int i = 0; i < PROBLEMS; i++) {
         struct tt_call call = call_of(problems[i]);
-        const struct tt_algorithm *a = tt_estimate(&all, &call, map);
+        const struct tt_algorithm *a = tt_estimate(&all, &call, map, NULL);
         assert_non_null(a);
-        assert_ptr_equal(a, tt_estimate(NULL, &call, map));
+        assert_ptr_equal(a, tt_estimate(NULL, &call, map, NULL));
     }
     return all.computed - before;
 }
@@ -195,7 +195,7 @@ static void other_shapes_are_computed(void **state)
         if (i == 0) c.slice = 4096;
         if (i == 1) c.radix = 4;
         if (i == 2) c.shared = true;
-        assert_ptr_equal(tt_estimate(&all, &c, &map), tt_estimate(NULL, &c, &map));
+        assert_ptr_equal(tt_estimate(&all, &c, &map, NULL), tt_estimate(NULL, &c, &map, NULL));
         assert_true(all.computed > 0);
     }
 }
@@ -227,8 +227,8 @@ static void the_rest_does_not_matter(void **state)
                                    .sz = reduces ? 8 : 1};
             const int64_t counts[4] = {call.n, call.n, call.n, call.n};
             if (tt_call_counts(&call)) call.out_counts = call.out_displs = counts;
-            (void)tt_estimate(&one, &call, &map);
-            (void)tt_estimate(&two, &call, &other);
+            (void)tt_estimate(&one, &call, &map, NULL);
+            (void)tt_estimate(&two, &call, &other, NULL);
         }
     }
     assert_true(one.n > 10);
@@ -282,7 +282,8 @@ static void write_some(int writer)
         memset(&all, 0, sizeof all);
         snprintf(text, sizeof text, "bcast/u8/%d/p3", 8 << (writer + i * WRITERS) % 20);
         struct tt_call call = call_of(text);
-        if (!tt_estimate(&all, &call, &map) || !tt_estimate(&all, &call, &own)) _exit(1);
+        if (!tt_estimate(&all, &call, &map, NULL) || !tt_estimate(&all, &call, &own, NULL))
+            _exit(1);
         tt_rankings_keep(&m, &all);
     }
     _exit(0);
@@ -310,7 +311,7 @@ static void writers_at_once(void **state)
         char text[64];
         snprintf(text, sizeof text, "bcast/u8/%d/p3", 1 << log2);
         struct tt_call call = call_of(text);
-        assert_non_null(tt_estimate(&all, &call, &map));
+        assert_non_null(tt_estimate(&all, &call, &map, NULL));
     }
     assert_int_equal(all.computed, 0);
 }
@@ -363,7 +364,7 @@ static void room_is_bounded(void **state)
     assert_int_equal(load_for(&m), SHAPES);
     for (int i = 1; i < 3 * TT_RANKINGS_MOST; i++) {
         call.radix = i + 1;
-        assert_non_null(tt_estimate(&all, &call, &map));
+        assert_non_null(tt_estimate(&all, &call, &map, NULL));
     }
     assert_int_equal(all.n, TT_RANKINGS_MOST);
     assert_true(all.forgotten > 0);
@@ -374,7 +375,7 @@ static void choose_barrier(const struct tt_map *map, int32_t radix)
 {
     struct tt_call call = call_of("barrier/p3");
     call.radix = radix;
-    assert_non_null(tt_estimate(&all, &call, map));
+    assert_non_null(tt_estimate(&all, &call, map, NULL));
 }
 
 /* Checks that, if the file has more lines than a job takes, the newest lines are used. */

@@ -114,13 +114,13 @@ static struct tt_wise wise_of(const char *problem, const char *algorithm)
 static const char *decided(const struct tt_wisdom *wisdom, const char *text, int cores)
 {
     struct tt_problem problem;
-    const struct tt_algorithm *a;
+    struct tt_choice a;
     enum tt_chosen_by by;
     assert_int_equal(tt_problem_parse(text, &problem, NULL), TUTTI_OK);
     struct tt_map map = map_of(problem.p, cores, NULL);
     map.wisdom = wisdom;
     assert_int_equal(tt_choose(&problem.call, &map, NULL, &a, &by), TUTTI_OK);
-    return by == TT_CHOSEN_WISDOM ? a->name : "none";
+    return by == TT_CHOSEN_WISDOM ? a.algorithm->name : "none";
 }
 
 /* Checks that a line can name many nodes with as many ranks each, and that there is no line for as
@@ -175,7 +175,7 @@ static void lanes_are_those_of_the_line(void **state)
         call.lanes = lanes;
         const struct tt_wise *wise = tt_wisdom_find(&call, &map);
         assert_ptr_equal(wise, &w.line[0]);
-        tt_wisdom_tune(wise, &call);
+        tt_tune(&call, wise->slice, wise->radix, wise->lanes);
         struct tt_plan *plan = tt_algorithm_plan(tt_wisdom_algorithm(wise), &call, &map, 0);
         assert_non_null(plan);
         assert_int_equal(plan->lanes, lanes ? lanes : 2);

@@ -14,13 +14,13 @@
 static const struct tt_algorithm *chosen(enum tt_coll coll, int64_t n, const struct tt_map *map)
 {
     struct tt_problem problem = plans_problem(coll, map->p, n);
-    const struct tt_algorithm *a = NULL;
+    struct tt_choice choice = {.algorithm = NULL};
     struct tt_call call = problem.call;
-    if (tt_choose(&call, map, NULL, &a, NULL) != TUTTI_OK)
+    if (tt_choose(&call, map, NULL, &choice, NULL) != TUTTI_OK)
         fail_msg("%s of %lld on %d ranks: %s", tt_coll_name(coll), (long long)n, map->p,
                  tutti_error());
-    assert_null(a->refuse(&call, map));
-    return a;
+    assert_null(choice.algorithm->refuse(&call, map));
+    return choice.algorithm;
 }
 
 /* Checks the choice for a long reproducible sum, whose reduction takes long: an algorithm in which
@@ -31,15 +31,15 @@ static void long_sums_are_shared(void **state)
     for (int cost = 0; cost < 4; cost++) {
         struct tt_problem problem = plans_problem(TT_COLL_allreduce, 4, 1 << 17);
         struct tt_map map = plans_map(4);
-        const struct tt_algorithm *a = NULL;
+        struct tt_choice a = {.algorithm = NULL};
         map.read_cost = cost;
         problem.call.type = TUTTI_BINNED;
         problem.call.sz = (int64_t)tutti_type_size(TUTTI_BINNED);
         assert_int_equal(tt_choose(&problem.call, &map, NULL, &a, NULL), TUTTI_OK);
-        assert_string_not_equal(a->name, "flat");
+        assert_string_not_equal(a.algorithm->name, "flat");
         problem.call.n = 1;
         assert_int_equal(tt_choose(&problem.call, &map, NULL, &a, NULL), TUTTI_OK);
-        assert_string_equal(a->name, "flat");
+        assert_string_equal(a.algorithm->name, "flat");
     }
 }
 
@@ -596,16 +596,16 @@ static void means_of_counts_choose(void **state)
         int64_t counts[] = {0, 3 * n, n, 0}, displs[] = {0, 0, 3 * n, 4 * n};
         struct tt_problem gather = plans_problem(TT_COLL_allgatherv, 4, 0);
         struct tt_problem reduce = plans_problem(TT_COLL_reduce_scatter, 4, 0);
-        const struct tt_algorithm *a = NULL;
+        struct tt_choice a = {.algorithm = NULL};
         gather.call.out_counts = reduce.call.out_counts = counts;
         gather.call.out_displs = displs;
         reduce.call.n = 4 * n;
         assert_int_equal(tt_choose(&gather.call, &map, NULL, &a, NULL), TUTTI_OK);
-        assert_string_equal(a->name, chosen(TT_COLL_allgather, n, &map)->name);
-        assert_string_equal(a->name, n * gather.call.sz <= 32 << 10 ? "flat" : "direct");
+        assert_string_equal(a.algorithm->name, chosen(TT_COLL_allgather, n, &map)->name);
+        assert_string_equal(a.algorithm->name, n * gather.call.sz <= 32 << 10 ? "flat" : "direct");
         assert_int_equal(tt_choose(&reduce.call, &map, NULL, &a, NULL), TUTTI_OK);
-        assert_string_equal(a->name, chosen(TT_COLL_reduce_scatter_block, n, &map)->name);
-        assert_string_equal(a->name, n * reduce.call.sz <= 96 << 10 ? "flat" : "halving");
+        assert_string_equal(a.algorithm->name, chosen(TT_COLL_reduce_scatter_block, n, &map)->name);
+        assert_string_equal(a.algorithm->name, n * reduce.call.sz <= 96 << 10 ? "flat" : "halving");
     }
 }
 
@@ -628,7 +628,7 @@ static void means_of_counts_choose_between_nodes(void **state)
         int64_t n = cases[i].mean / 8, counts[8] = {8 * n}, displs[8] = {0};
         struct tt_map map = plans_map(8);
         struct tt_problem problem = plans_problem(TT_COLL_allgatherv, 8, 0);
-        const struct tt_algorithm *a = NULL;
+        struct tt_choice a = {.algorithm = NULL};
         for (int r = 0; r < 8; r++) node[r] = r / cases[i].on_node;
         map.nodes = 8 / cases[i].on_node;
         map.node = node;
@@ -636,7 +636,7 @@ static void means_of_counts_choose_between_nodes(void **state)
         problem.call.out_displs = displs;
         assert_int_equal(problem.call.sz, 8);
         assert_int_equal(tt_choose(&problem.call, &map, NULL, &a, NULL), TUTTI_OK);
-        assert_string_equal(a->name, cases[i].name);
+        assert_string_equal(a.algorithm->name, cases[i].name);
     }
 }
 
@@ -673,7 +673,8 @@ static void a_choice_without_memory_is_an_error(void **state)
     map.node = node;
     for (int coll = 0; coll < TT_COLLS; coll++) {
         struct tt_problem problem = plans_problem((enum tt_coll)coll, 8, 1);
-        const struct tt_algorithm *usual = chosen((enum tt_coll)coll, 1, &map), *a = NULL;
+        const struct tt_algorithm *usual = chosen((enum tt_coll)coll, 1, &map);
+        struct tt_choice a = {.algorithm = NULL};
         enum tt_chosen_by by = TT_CHOSEN_FORCED;
         tutti_status status = TUTTI_ERR_MEMORY;
         int failed = -1;
@@ -684,8 +685,9 @@ static void a_choice_without_memory_is_an_error(void **state)
         }
         assert_int_equal(status, TUTTI_OK);
         assert_int_equal(by, TT_CHOSEN_TABLE);
-        if (a != usual)
-            fail_msg("%s %s, not %s", tt_coll_name((enum tt_coll)coll), a->name, usual->name);
+        if (a.algorithm != usual)
+            fail_msg("%s %s, not %s", tt_coll_name((enum tt_coll)coll), a.algorithm->name,
+                     usual->name);
         assert_true(failed > 0 || !usual->composition);
         lacks += failed;
     }

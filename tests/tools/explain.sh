@@ -89,6 +89,33 @@ expect 0 env TUTTI_NODES=1,1 tutti explain barrier/p2
 says out 'dissemination +1[0-9]\.[0-9]+ .*wire [0-9]'
 expect 0 env TUTTI_CHOICE=estimate tutti explain allreduce/f64/sum/64K/p4@nodes:2,2
 says out 'it has the least predicted time|The table chooses it'
+# Between nodes, the estimate also chooses a slice, a radix or a number of lanes. A slice of the
+# user stays, and on one node nothing is chosen.
+{ model '8 64 512 4096 16384 65536 262144 1048576 4194304' && fast_wires; } >fast
+fast=(env TUTTI_CHOICE=estimate "TUTTI_MACHINE=$work/fast" TUTTI_RANKINGS=0)
+expect 0 "${fast[@]}" tutti explain scan/f64/sum/1M/p2@nodes:1,1
+says out '^scan/f64/sum/1M/p2@nodes:1,1 runs by chain with slice=256K\. '
+says out '^With its own parameters, it is predicted to take at least a quarter more time\.$'
+expect 0 "${fast[@]}" tutti explain --json scan/f64/sum/1M/p2@nodes:1,1
+cp out chosen
+expect 0 "${fast[@]}" tutti explain --json scan/f64/sum/1M/p2/slice=64K@nodes:1,1
+python3 - <<'PYTHON'
+import json
+chosen, given = json.load(open("chosen")), json.load(open("out"))
+assert chosen["slice"] == 256 << 10 and "radix" not in chosen and "lanes" not in chosen, chosen
+assert "slice" not in given and chosen["algorithm"] == given["algorithm"] == "chain", given
+own, best = (next(row for row in found["candidates"] if row["chosen"]) for found in (given, chosen))
+assert best["predicted_us"] <= 0.8 * own["predicted_us"], (best, own)
+PYTHON
+expect 0 "${fast[@]}" tutti explain reduce_scatter_block/f64/sum/1M/p4@nodes:1,1,1,1
+says out ' runs by halving with radix=4\. '
+expect 0 "${fast[@]}" tutti plan scan/f64/sum/1M/p2@nodes:1,1
+cp out with
+expect 0 "${fast[@]}" tutti plan scan/f64/sum/1M/p2/slice=256K@nodes:1,1 -a chain
+cmp -s out with || fail 'the plan has another slice than the choice'
+expect 0 "${fast[@]}" tutti explain --json scan/f64/sum/1M/p2
+[ "$(lines out '"slice"')" -eq 0 ] || fail 'a slice on one node'
+
 expect 0 tutti draw allreduce/f64/sum/8/p4@nodes:2,2 --what costs -o costs.svg
 grep -q 'allreduce on 4 ranks of 2 nodes<' costs.svg || fail 'the picture does not name the nodes'
 unset TUTTI_MACHINE
@@ -163,7 +190,7 @@ ends() {
 }
 agrees() {
     expect 0 tutti explain --job "$job" allreduce/f64/sum/8
-    sed -n 's|^In the job of [^,]*, allreduce/f64/sum/8/p4 runs by \([a-z-]*\)\..*|\1|p' out >explained
+    sed -n 's|^In the job of [^,]*, allreduce/f64/sum/8/p4 runs by \([a-z-]*\)[. ].*|\1|p' out >explained
     sed -n 's/.*choice: \([a-z-]*\) for allreduce.*/\1/p' job.err >ran
     cmp explained ran || fail 'the job runs another algorithm'
 }

@@ -34,3 +34,14 @@ wires() {
     done
     echo 'wire_gap 1000800 1006400 1051200 4096000 16384000 65536000 262144000 1048576000 4194304000'
 }
+
+# fast_wires: prints the lines of a network on which a slice of 256K is much better than the usual
+# one of 64K, to be appended to a model. The times were measured between two processes of a machine
+# with two processors.
+fast_wires() {
+    echo 'wire_look 309150'
+    echo 'wire_time 6013351 6013351 6366976 6582976 9310564 21624864 53403330 227043414 1007249164'
+    echo 'wire_send 4883500 4900375 5236875 5973250 9880937 16243500 45540125 189905666 771217250'
+    echo 'wire_receive 2339750 2387875 2387875 2387875 2387875 7022700 23355875 132714834 640091750'
+    echo 'wire_gap 5050106 5076775 5354053 6009344 9884605 16325852 47981617 193441847 716093828'
+}

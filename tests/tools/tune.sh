@@ -112,8 +112,12 @@ expect 2 tutti tune --sizes 0
 in_job=(env "TUTTI_NODES=2,2" tutti run -n 4 tutti tune --time 0.001)
 expect 0 "${in_job[@]}" --output nodes allreduce/f64/sum/64K barrier/p4 --sizes 8:64K --step 8192
 [ "$(lines out '^problem +the fastest')" -eq 1 ] || fail 'not printed once'
-says out '^allreduce/f64/sum/64K/p4 +[a-z-]+(/slice=[0-9K]+)?(/radix=[0-9]+)? +[0-9.]+ '
+says out '^allreduce/f64/sum/64K/p4 +[a-z-]+(/(slice|radix|lanes)=[0-9K]+)? +[0-9.]+ '
 [ "$(grep -c '^[a-z].*/p4@nodes:2,2 [a-z-]* .*reach=' nodes)" -eq 3 ] || fail 'not three lines'
+# Only `parts` and `composed` have lanes. If one of them was the fastest, other lanes were timed.
+if grep -qE '^allreduce/f64/sum/64K/p4 +(parts|composed)' out; then
+    says out '^allreduce/f64/sum/64K/p4 .*(parts|composed)/lanes=1[: ]'
+fi
 sed -i 's/^\(allreduce[^ ]*64K[^ ]*\) [a-z-]* .*\(us=[0-9.]*\) \(others=[^ ]* \)\?/\1 parts slice=4K \2 /' nodes
 expect 0 env TUTTI_NODES=2,2 TUTTI_WISDOM="$work/nodes" TUTTI_LOG=choice tutti run -n 4 tutti bench --iterations 2 allreduce/f64/sum/64K
 says err 'choice: parts for allreduce.n=8192 of f64, sum. on 4 ranks .by wisdom'

@@ -284,12 +284,13 @@ static bool lane_names(const struct tt_plan *plan, int lane, int rank)
 /* Returns whether rank `me` exchanges data or signals with rank `other` in this call. */
 static bool exchanges(struct tt_call call, const struct tt_map *map, int me, int other)
 {
-    const struct tt_algorithm *algorithm;
+    struct tt_choice choice;
     bool named = false, is_short;
     if (call.coll != TT_COLL_barrier) call.sz = (int64_t)tutti_type_size(call.type);
     if (call.coll == TT_COLL_reduce_scatter)
         for (int r = 0; r < map->p; r++) call.n += call.out_counts[r];
-    if (tt_choose(&call, map, NULL, &algorithm, NULL) != TUTTI_OK) abort();
+    if (tt_choose(&call, map, NULL, &choice, NULL) != TUTTI_OK) abort();
+    const struct tt_algorithm *algorithm = choice.algorithm;
     struct tt_map own = tt_plan_map(algorithm, &call, map, &is_short);
     struct tt_plan *plan = tt_algorithm_plan(algorithm, &call, &own, me);
     if (!plan) abort();

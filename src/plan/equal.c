@@ -4,7 +4,7 @@
  * ranks. Such an entry is compared when the step is compared, so it does not matter at which index
  * of its table it is.
  */
-#include "text/text.h"
+#include "plan/plan.h"
 
 #include <string.h>
 
