@@ -198,8 +198,8 @@ int tt_mpi_main(int argc, char **argv)
             "TUTTI_MPI_REPORT=1 prints at MPI_Finalize which calls Tutti did, and why not the "
             "others; TUTTI_MPI_REPORT=FILE writes that into a file. TUTTI_MPI=-bcast,-scan leaves "
             "these two to the program's MPI, and TUTTI_MPI=off all. With TUTTI_MPI=take, Tutti "
-            "does them also where it is slower, and with Open MPI also the nonblocking and "
-            "persistent ones. What was measured is kept for later programs in the user's cache "
+            "does them also where it is slower, and does the nonblocking and persistent ones, too. "
+            "What was measured is kept for later programs in the user's cache "
             "folder (TUTTI_MPI_WISDOM=FILE: in this file; 0: it is not).",
     };
     struct mpi_arguments a = {0};

@@ -27,7 +27,8 @@ struct rank_bits {
     uint32_t modes;          /* 1 << the mode of the rank (enum tt_mpi_mode) */
     unsigned char reports;   /* whether the rank wants a report */
     unsigned char fails;     /* whether the rank cannot load libtutti.so */
-    unsigned char undriven;  /* whether the progress of the rank's MPI cannot call Tutti */
+    unsigned char undriven;  /* whether the rank's MPI lacks tt_mpi_drivable */
+    unsigned char unpushed;  /* ... tt_mpi_pushable */
     struct number_bits list; /* a hash of Tutti's sources and of the list in TUTTI_MPI */
     struct number_bits host; /* a hash that is equal on ranks that can share memory */
     cpu_set_t processors;    /* processors that the rank may use */
@@ -114,6 +115,7 @@ static struct rank_bits own_bits(const char *why)
                             .reports = tt_mpi_setting.report,
                             .fails = why != NULL,
                             .undriven = !tt_mpi_drivable(),
+                            .unpushed = !tt_mpi_pushable(),
                             .list = bits_of(list_number()),
                             .host = bits_of(host_number())};
     /* If the system call fails, own.processors stays empty. */
@@ -140,6 +142,7 @@ enum tt_mpi_mode tt_mpi_agree(struct tt_mpi_all *all)
     tt_mpi_setting.report = any.reports;
     *all = (struct tt_mpi_all){.one_node = is_same(any.host),
                                .undriven = any.undriven,
+                               .pushes = !any.unpushed,
                                .host = own.host.in,
                                .own_processors = own.processors,
                                .processors = any.processors};

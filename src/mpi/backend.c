@@ -28,6 +28,7 @@ static struct {
     int derived, user; /* the numbers that stand for the texts "derived" and "user" */
     int64_t began_ns;
     bool spawned;                 /* whether other processes have spawned this world */
+    bool pushes;                  /* whether the host's progress can push nonblocking calls */
     bool prepares;                /* whether Tutti takes persistent calls */
     struct tt_mpi_map persistent; /* from requests to struct persistent; guarded by tt_mpi_lock */
 } state;
@@ -352,16 +353,15 @@ static int end_Request_free(MPI_Request *request)
 /* Whether a function is one of the nonblocking and persistent functions that Tutti can take, with
  * some hosts. */
 #define STARTED(NAME, STARTED, ...) [TT_MPI_##STARTED] = true,
-#define PREPARED(F, NAME, ...) [TT_MPI_##NAME##_init] = true, [TT_MPI_X_##NAME##_init] = true,
-static const bool is_started[TT_MPI_N] = {TT_MPI_STARTED(STARTED) TT_MPI_BARRIER(PREPARED, )
-                                              TT_MPI_MEMBERS(PREPARED, , int, int)};
+#define PREPARED(NAME, PREPARED, ...) [TT_MPI_##PREPARED] = true,
+static const bool is_started[TT_MPI_N] = {TT_MPI_STARTED(STARTED) TT_MPI_KEPT(PREPARED)};
 
 /* Returns why the host does all calls of a function, which are only counted. */
 static enum tt_mpi_choice reason_of(int function)
 {
     if (tt_mpi_setting.left[function]) return TT_MPI_LEFT_SETTING;
     if (!is_started[function] || !tt_mpi_takes(tt_mpi_setting.mode)) return TT_MPI_LEFT_KIND;
-    return tt_mpi_drivable() ? TT_MPI_LEFT_NONBLOCKING : TT_MPI_LEFT_UNDRIVEN;
+    return state.pushes ? TT_MPI_LEFT_NONBLOCKING : TT_MPI_LEFT_UNDRIVEN;
 }
 
 /* The functions that count calls. The host does the call first, and the arguments are read only if
@@ -655,11 +655,12 @@ static void begin(void)
     bool all = tt_mpi_greet();
     enum tt_mpi_mode mode = all ? tt_mpi_agree(&ranks) : TT_MPI_OFF;
     if (all) tt_mpi_local_withdraw(); /* no rank looks up the name of another any more */
-    if (tt_mpi_takes(mode) && !tt_mpi_begin(&ranks, mode == TT_MPI_TAKE ? &tt_mpi_in_flight : NULL))
+    state.pushes = tt_mpi_takes(mode) && ranks.pushes;
+    bool starts = mode == TT_MPI_TAKE && state.pushes;
+    if (tt_mpi_takes(mode) && !tt_mpi_begin(&ranks, starts ? &tt_mpi_in_flight : NULL))
         mode = TT_MPI_OFF;
     tt_mpi_setting.mode = mode;
-    state.prepares =
-        mode == TT_MPI_TAKE && tt_mpi_drivable() && tt_host.has_extension && tt_mpi_later_open();
+    state.prepares = mode == TT_MPI_TAKE && starts && tt_host.has_extension && tt_mpi_later_open();
     tt_depth--;
     fill_table();
     tt_mpi_table_changed();
@@ -870,7 +871,7 @@ static void fill_table(void)
         TT_MPI_TAKEN(TAKE)
         TT_MPI_BUFFERS(KEEP)
     }
-    if (tt_mpi_setting.mode == TT_MPI_TAKE && tt_mpi_drivable()) {
+    if (tt_mpi_setting.mode == TT_MPI_TAKE && state.pushes) {
         TT_MPI_STARTED(START)
     }
     if (state.prepares) {

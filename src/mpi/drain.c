@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The thread that sends the packets which Tutti's calls have left behind (drain.h).
+ * The thread that sends the packets which Tutti's calls have left behind, and pushes nonblocking
+ * calls (drain.h).
  */
 #include <pthread.h>
 #include <time.h>
 
 #include "base/signals.h"
 #include "mpi/drain.h"
+#include "mpi/drive.h"
 #include "mpi/load.h"
 
-/* The shortest and the longest pause between two advances. */
-enum { PAUSE_NS = 20000, PAUSE_MOST_NS = 5000000 };
+/* The shortest and the longest pause between two advances; FLYING: while nonblocking calls are in
+ * flight. */
+enum { PAUSE_NS = 20000, PAUSE_MOST_NS = 5000000, PAUSE_MOST_FLYING_NS = 500000 };
 
 static struct {
     tutti_client *client; /* NULL: there is no thread */
@@ -19,7 +22,7 @@ static struct {
     pthread_mutex_t mutex;  /* guards the members that follow */
     pthread_cond_t changed; /* signalled after `wanted` or `ends` was set */
     bool shared; /* whether threads share the client; if not, the thread does not use it */
-    bool wanted; /* whether packets may have been left behind since the thread last looked */
+    bool wanted; /* whether there may be something to do that was not when the thread last looked */
     bool ends;   /* whether the thread is to end */
 } at = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -35,20 +38,21 @@ static void pause_for(long ns)
     (void)pthread_cond_timedwait(&at.changed, &at.mutex, &until);
 }
 
-/* Advances the messages until all packets have left, or the thread is to end. The caller holds the
- * mutex, which is released meanwhile. */
+/* Advances the messages until all packets have left and no nonblocking call is in flight, or the
+ * thread is to end. The caller holds the mutex, which is released meanwhile. */
 static void send_all(void)
 {
     long pause = PAUSE_NS;
     for (;;) {
         at.wanted = false;
         pthread_mutex_unlock(&at.mutex);
-        tutti_status status = tt_mpi_tutti.drain(at.context);
+        bool flying = tt_mpi_push_flights(), sent = tt_mpi_tutti.drain(at.context) == TUTTI_OK;
         pthread_mutex_lock(&at.mutex);
-        if (at.ends || (status == TUTTI_OK && !at.wanted)) return;
+        if (at.ends || (sent && !flying && !at.wanted)) return;
         if (!at.wanted) pause_for(pause);
         pause = at.wanted ? PAUSE_NS : 2 * pause;
         if (pause > PAUSE_MOST_NS) pause = PAUSE_MOST_NS;
+        if (flying && pause > PAUSE_MOST_FLYING_NS) pause = PAUSE_MOST_FLYING_NS;
     }
 }
 
@@ -94,6 +98,14 @@ void tt_mpi_drain_close(void)
     pthread_mutex_unlock(&at.mutex);
     pthread_join(at.thread, NULL);
     at.client = NULL;
+}
+
+void tt_mpi_drain_wake(void)
+{
+    pthread_mutex_lock(&at.mutex);
+    at.wanted = true;
+    pthread_cond_signal(&at.changed);
+    pthread_mutex_unlock(&at.mutex);
 }
 
 void tt_mpi_drain(tutti_status status)

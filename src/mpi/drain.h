@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sends the packets that Tutti's calls have left behind, in a job on several nodes over a host (the
- * program's MPI) whose progress cannot call Tutti, such as MPICH 4.0.
+ * A thread that does what the progress of the host (the program's MPI) does if it can call Tutti.
+ * It sends the packets that Tutti's calls have left behind, in a job on several nodes over a host
+ * such as MPICH 4.0; and with MPI_THREAD_MULTIPLE over MPICH it pushes nonblocking calls (drive.h).
  *
  * When a call of Tutti has ended on this rank, some of its packets may still wait in the process,
  * because there was no room for them or no connection yet. Another rank may wait in Tutti for such
@@ -15,10 +16,10 @@
  * does not know which packets belong to which call once UCX has them.
  *
  * So a thread sends them. It sleeps until packets are left behind, and then advances the messages
- * of the client, with pauses, until all packets have left. It advances no collective, so it calls
- * neither the host nor operations of the program. When packets are left behind for the first time,
- * the client becomes one that threads share (tutti_client_share), so that the thread and those of
- * the program take turns.
+ * of the client, with pauses, until all packets have left. Unless it pushes nonblocking calls, it
+ * advances no collective, so it calls neither the host nor operations of the program. When packets
+ * are left behind for the first time, the client becomes one that threads share
+ * (tutti_client_share), so that the thread and those of the program take turns.
  */
 #ifndef TT_MPI_DRAIN_H
 #define TT_MPI_DRAIN_H
@@ -27,7 +28,7 @@
 
 #include "mpi/host.h"
 
-/* Makes the thread, which sends what the calls of this client leave behind in its context 0.
+/* Makes the thread, which works for context 0 of this client.
  * Returns NULL, or a text that says why it cannot be made. */
 #define tt_mpi_drain_open TT_MPI_OWN(drain_open)
 const char *tt_mpi_drain_open(tutti_client *client);
@@ -40,5 +41,8 @@ void tt_mpi_drain_close(void);
  * tt_mpi_drain_open was called. Any thread. */
 #define tt_mpi_drain TT_MPI_OWN(drain)
 void tt_mpi_drain(tutti_status status);
+/* Wakes the thread when a nonblocking call that it is to push is in flight. Does not wait. */
+#define tt_mpi_drain_wake TT_MPI_OWN(drain_wake)
+void tt_mpi_drain_wake(void);
 
 #endif

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "mpi/shim.h"
 
@@ -129,6 +131,13 @@ const char *tt_mpi_own_path(void)
     return place_of((void *)tt_mpi_own_path).path;
 }
 
+/* Returns the address that an entry of the dynamic section holds; some loaders store an offset. */
+static const void *address_of(const struct link_map *map, const ElfW(Dyn) * entry)
+{
+    uintptr_t at = entry->d_un.d_ptr;
+    return (const void *)(at < map->l_addr ? at + map->l_addr : at);
+}
+
 /* Returns whether another object is a copy of libtutti_mpi.so, by the name that the linker has
  * given to it. The environment may preload the library of another build as well. The library that
  * comes first takes the calls, and the copies do nothing. */
@@ -139,10 +148,9 @@ static bool is_tutti(void *handle)
     size_t name = 0;
     if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) return false;
     for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
-        if (entry->d_tag == DT_STRTAB) texts = (const char *)entry->d_un.d_ptr;
+        if (entry->d_tag == DT_STRTAB) texts = address_of(map, entry);
         if (entry->d_tag == DT_SONAME) name = entry->d_un.d_val;
     }
-    if ((uintptr_t)texts < map->l_addr) texts += map->l_addr; /* some loaders store an offset */
     return name && strcmp(texts + name, "libtutti_mpi.so") == 0;
 }
 
@@ -218,6 +226,40 @@ void *tt_mpi_host_variable(const char *name)
 {
     void *first = dlsym(RTLD_DEFAULT, name);
     return first ? first : tt_mpi_host_symbol(name);
+}
+
+/* Makes a word of the global offset table writable, which it need not be. */
+static bool make_writable(uintptr_t word)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    return mprotect((void *)(word & ~(page - 1)), page, PROT_READ | PROT_WRITE) == 0;
+}
+
+/* The host's code calls a function of another library by the address in a word of the host's global
+ * offset table. The list of relocations (JMPREL) says which word that is. */
+_Atomic(tt_mpi_function) *tt_mpi_host_import(const char *name)
+{
+    struct link_map *map;
+    const ElfW(Rela) *entry = NULL;
+    const ElfW(Sym) *symbol = NULL;
+    const char *texts = NULL;
+    size_t n = 0;
+    bool adds = false; /* whether the entries have the type Rela */
+    if (dlinfo(found.chosen->handle, RTLD_DI_LINKMAP, &map) != 0) return NULL;
+    for (const ElfW(Dyn) *at = map->l_ld; at->d_tag != DT_NULL; at++) {
+        if (at->d_tag == DT_STRTAB) texts = address_of(map, at);
+        if (at->d_tag == DT_SYMTAB) symbol = address_of(map, at);
+        if (at->d_tag == DT_JMPREL) entry = address_of(map, at);
+        if (at->d_tag == DT_PLTRELSZ) n = at->d_un.d_val / sizeof *entry;
+        if (at->d_tag == DT_PLTREL) adds = at->d_un.d_val == DT_RELA;
+    }
+    if (!texts || !symbol || !entry || !adds) return NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(texts + symbol[ELF64_R_SYM(entry[i].r_info)].st_name, name) != 0) continue;
+        uintptr_t word = (uintptr_t)map->l_addr + entry[i].r_offset;
+        return make_writable(word) ? (_Atomic(tt_mpi_function) *)word : NULL;
+    }
+    return NULL;
 }
 
 const char *tt_mpi_host_path(void)

@@ -166,22 +166,32 @@
     TT_MPI_BARRIER(TT_MPI_ROW_BLOCKING, F) TT_MPI_MEMBERS(TT_MPI_ROW_BLOCKING, F, int, int)
 #define TT_MPI_TAKEN_4(F) TT_MPI_MEMBERS(TT_MPI_ROW_BLOCKING_C, F, MPI_Count, MPI_Aint)
 
-/* The nonblocking functions that Tutti takes if the progress of the host can call Tutti: F(NAME,
+/* The nonblocking functions that Tutti takes if the progress of the host pushes its calls: F(NAME,
  * STARTED, PARAMETERS, ARGUMENTS, FACT, ROLES), where STARTED is the name of the nonblocking
  * function, and NAME the name of the blocking one, whose PARAMETERS and ARGUMENTS follow. */
 #define TT_MPI_ROW_STARTED(F, NAME, LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES) \
     F(NAME, I##LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES)
-#define TT_MPI_STARTED(F) \
+#define TT_MPI_ROW_STARTED_C(F, NAME, LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES) \
+    F(NAME##_c, I##LOWER##_c, PARAMETERS, ARGUMENTS, FACT, ROLES)
+#define TT_MPI_STARTED_3(F) \
     TT_MPI_BARRIER(TT_MPI_ROW_STARTED, F) TT_MPI_MEMBERS(TT_MPI_ROW_STARTED, F, int, int)
+#define TT_MPI_STARTED_4(F) TT_MPI_MEMBERS(TT_MPI_ROW_STARTED_C, F, MPI_Count, MPI_Aint)
 
-/* The persistent functions of Open MPI's extension that Tutti takes: F(NAME, PREPARED, PARAMETERS,
- * ARGUMENTS, FACT, ROLES), where PREPARED stands for the persistent function (X_Bcast_init for
- * MPIX_Bcast_init), and NAME is the name of the blocking one, whose PARAMETERS and ARGUMENTS
- * follow. */
+/* The persistent functions that Tutti takes, of MPI 4 (_4) and of Open MPI's extension (_X):
+ * F(NAME, PREPARED, PARAMETERS, ARGUMENTS, FACT, ROLES), where PREPARED stands for the persistent
+ * function (Bcast_init for MPI_Bcast_init, X_Bcast_init for MPIX_Bcast_init), and NAME is the name
+ * of the blocking one, whose PARAMETERS and ARGUMENTS follow. */
 #define TT_MPI_ROW_KEPT(F, NAME, LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES) \
+    F(NAME, NAME##_init, PARAMETERS, ARGUMENTS, FACT, ROLES)
+#define TT_MPI_ROW_KEPT_C(F, NAME, LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES) \
+    F(NAME##_c, NAME##_init_c, PARAMETERS, ARGUMENTS, FACT, ROLES)
+#define TT_MPI_ROW_KEPT_X(F, NAME, LOWER, PARAMETERS, ARGUMENTS, FACT, ROLES) \
     F(NAME, X_##NAME##_init, PARAMETERS, ARGUMENTS, FACT, ROLES)
+#define TT_MPI_KEPT_4(F) \
+    TT_MPI_BARRIER(TT_MPI_ROW_KEPT, F) TT_MPI_MEMBERS(TT_MPI_ROW_KEPT, F, int, int) \
+    TT_MPI_MEMBERS(TT_MPI_ROW_KEPT_C, F, MPI_Count, MPI_Aint)
 #define TT_MPI_KEPT_X(F) \
-    TT_MPI_BARRIER(TT_MPI_ROW_KEPT, F) TT_MPI_MEMBERS(TT_MPI_ROW_KEPT, F, int, int)
+    TT_MPI_BARRIER(TT_MPI_ROW_KEPT_X, F) TT_MPI_MEMBERS(TT_MPI_ROW_KEPT_X, F, int, int)
 
 /* The functions that begin and end the use of MPI and of a communicator, those that start and free
  * persistent requests, and those that attach and detach a buffer for the program's messages:
@@ -214,14 +224,14 @@
     F(Type_size_x) F(Type_get_envelope) F(Type_get_name) F(Comm_size) F(Comm_rank) \
     F(Comm_remote_size) F(Comm_test_inter) F(Comm_get_name) F(Get_library_version) F(Topo_test) \
     F(Graph_neighbors_count) F(Cartdim_get) F(Dist_graph_neighbors_count) F(Type_get_extent_x) \
-    F(Type_get_true_extent_x) \
-    F(Pack) F(Unpack) F(Reduce_local) F(Op_commutative) F(Comm_dup) F(Comm_group) F(Group_size) \
-    F(Group_translate_ranks) F(Group_free) F(Comm_call_errhandler) F(Improbe) F(Mrecv) F(Test) \
-    F(Query_thread) F(Comm_idup) F(Type_free) F(Grequest_start) \
-    F(Grequest_complete) F(Status_set_elements) F(Status_set_cancelled) \
-    F(Type_get_contents) F(Isend) F(Recv_init) F(Comm_create_errhandler) F(Comm_set_errhandler) \
-    F(Errhandler_free) F(Comm_get_attr) F(Comm_get_errhandler) F(Comm_get_parent) \
-    F(Publish_name) F(Lookup_name) F(Type_contiguous) F(Type_create_struct) F(Type_commit)
+    F(Type_get_true_extent_x) F(Pack) F(Unpack) F(Reduce_local) F(Op_commutative) F(Comm_dup) \
+    F(Comm_group) F(Group_size) F(Group_translate_ranks) F(Group_free) F(Comm_call_errhandler) \
+    F(Improbe) F(Mrecv) F(Test) F(Query_thread) F(Comm_idup) F(Type_free) F(Grequest_start) \
+    F(Grequest_complete) F(Status_set_elements) F(Status_set_cancelled) F(Type_get_contents) \
+    F(Isend) F(Send) F(Sendrecv) F(Iprobe) F(Recv_init) F(Comm_create_errhandler) \
+    F(Comm_set_errhandler) F(Errhandler_free) F(Comm_get_attr) F(Comm_get_errhandler) \
+    F(Comm_get_parent) F(Publish_name) F(Lookup_name) F(Type_contiguous) F(Type_create_struct) \
+    F(Type_commit)
 #define TT_MPI_NEEDED_4(F) F(Type_get_envelope_c) F(Type_get_contents_c)
 
 /* All exported functions whose names begin with MPI_; those that begin with MPIX_ are in

@@ -67,6 +67,7 @@ const char *tt_mpi_open_host(void)
     tt_host.has_extension = tt_host.has_extension && tt_host.X_##NAME;
     tt_host.has_extension = true;
     TT_MPI_EXTENSION(LOOK_UP_X)
+    TT_MPI_NEEDED_X(LOOK_UP_X)
     return read_handles() ? NULL : "predefined handle that mpi.h names";
 }
 

@@ -10,7 +10,9 @@
  *     greet.c            whether all ranks have this library
  *     meet.c             how ranks meet when MPI begins and ends
  *     agree.c            what the ranks agree on before Tutti starts
- *     team.c             Tutti's client in this process, the teams of communicators, progress
+ *     team.c             Tutti's client in this process, the teams of communicators
+ *     drive.c            progress, of the host and of Tutti
+ *     drain.c            a thread that sends what calls have left behind
  *     buffered.c         messages in a buffer that the program attached (MPI_Bsend)
  *     later.c            nonblocking and persistent calls, and their requests
  *     left.c             calls that are recognised at once as left to the host
@@ -53,12 +55,14 @@
 #define TT_MPI_IMMEDIATE(F) TT_MPI_COLLECTIVES_3(F) TT_MPI_IMMEDIATE_4(F)
 #define TT_MPI_PREPARED(F) TT_MPI_PREPARED_4(F)
 #define TT_MPI_TAKEN(F) TT_MPI_TAKEN_3(F) TT_MPI_TAKEN_4(F)
+#define TT_MPI_STARTED(F) TT_MPI_STARTED_3(F) TT_MPI_STARTED_4(F)
 #else
 #define TT_MPI_LIFE(F) TT_MPI_LIFE_3(F)
 #define TT_MPI_BUFFERS(F) TT_MPI_BUFFERS_3(F)
 #define TT_MPI_IMMEDIATE(F) TT_MPI_COLLECTIVES_3(F)
 #define TT_MPI_PREPARED(F)
 #define TT_MPI_TAKEN(F) TT_MPI_TAKEN_3(F)
+#define TT_MPI_STARTED(F) TT_MPI_STARTED_3(F)
 #endif
 #if MPI_VERSION >= 4
 #define TT_MPI_NEEDED(F) TT_MPI_NEEDED_3(F) TT_MPI_NEEDED_4(F)
@@ -74,9 +78,19 @@
 #ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
 #define TT_MPI_EXTENSION(F) TT_MPI_COLLECTIVES_X(F)
 #define TT_MPI_KEPT(F) TT_MPI_KEPT_X(F)
+#elif MPI_VERSION >= 4 && !defined TT_MPI_STATIC
+#define TT_MPI_EXTENSION(F)
+#define TT_MPI_KEPT(F) TT_MPI_KEPT_4(F)
 #else
 #define TT_MPI_EXTENSION(F)
 #define TT_MPI_KEPT(F)
+#endif
+/* The functions of an extension of the host that Tutti calls and does not export itself: F(NAME)
+ * for MPIX_NAME. */
+#ifdef MPICH_NAME
+#define TT_MPI_NEEDED_X(F) F(Grequest_start)
+#else
+#define TT_MPI_NEEDED_X(F)
 #endif
 
 #define TT_MPI_HOST_MEMBER_X(NAME, ...) __typeof__(PMPIX_##NAME) *X_##NAME;
@@ -85,8 +99,9 @@ struct tt_mpi_host {
     TT_MPI_LIFE(TT_MPI_HOST_MEMBER)
     TT_MPI_COLLECTIVES(TT_MPI_HOST_MEMBER)
     TT_MPI_NEEDED(TT_MPI_HOST_MEMBER)
-    bool has_extension;
+    bool has_extension; /* whether the library has all of the following */
     TT_MPI_EXTENSION(TT_MPI_HOST_MEMBER_X)
+    TT_MPI_NEEDED_X(TT_MPI_HOST_MEMBER_X)
 };
 #define tt_host TT_MPI_OWN(host)
 extern struct tt_mpi_host tt_host;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mpi/drain.h"
+#include "mpi/drive.h"
 #include "mpi/later.h"
 
 /* If another rank has died, a call fails only after so many seconds, in which the launcher may end
@@ -31,20 +33,20 @@ struct copies {
 
 struct tt_mpi_later {
     struct tt_mpi_call call;
-    struct tt_mpi_later *next; /* the next call in list.fresh or in the list of list.first */
+    struct tt_mpi_later *next; /* the next call in a stack or in the list of list.first */
     MPI_Request host;
     /* whether the generalized request `host` was made: the host then frees this struct when it
      * frees the request */
     bool has_host;
     struct copies packs, deliveries;
+    unsigned looks;    /* tt_mpi_in_flight.looks when MPICH last polled the request */
     int64_t failed_ns; /* when the call failed because another rank died; 0: it has not */
     bool reported;     /* the error handler was called for call.status */
     char error[256];
-    /* The following is for persistent calls, which do not use `host`. */
-    int tag;            /* the tag of the message that completes the stand-in */
     atomic_bool active; /* started, and not yet ended */
     bool freed;         /* the program freed the request while the call was active */
-    struct tt_mpi_later *next_failed;
+    /* The following is for persistent calls, which do not use `host`. */
+    int tag; /* the tag of the message that completes the stand-in */
 };
 
 static bool well(const struct tt_mpi_call *call)
@@ -95,15 +97,6 @@ static void free_record(struct tt_mpi_comm *record)
 {
     tt_mpi_drop(record);
     free(record);
-}
-
-bool tt_mpi_outlives(struct tt_mpi_comm *record)
-{
-    tt_mpi_lock();
-    bool used = record->requests > 0;
-    if (used) atomic_store_explicit(&record->removed, true, memory_order_relaxed);
-    tt_mpi_unlock();
-    return used;
 }
 
 static void take_record(struct tt_mpi_comm *record)
@@ -167,21 +160,113 @@ static void delete (struct tt_mpi_later *later)
     free(later);
 }
 
-/* Frees a call. The host calls this function when the call has ended and the program has completed
- * or freed its request. */
-static int free_state(void *state)
+static void free_started(struct tt_mpi_later *later)
 {
-    struct tt_mpi_later *later = state;
     struct tt_mpi_comm *record = later->call.record;
     delete (later);
     give_record(record);
+}
+
+/* A list of calls, to which any thread may push, without waiting. */
+struct stack {
+    _Atomic(struct tt_mpi_later *) top;
+};
+
+static void stack_push(struct stack *stack, struct tt_mpi_later *later)
+{
+    struct tt_mpi_later *before = atomic_load_explicit(&stack->top, memory_order_relaxed);
+    do {
+        later->next = before;
+    } while (!atomic_compare_exchange_weak_explicit(&stack->top, &before, later,
+                                                    memory_order_release, memory_order_relaxed));
+}
+
+/* Takes all calls off the stack, and returns them in a list, the latest first. */
+static struct tt_mpi_later *stack_take(struct stack *stack)
+{
+    if (!atomic_load_explicit(&stack->top, memory_order_relaxed)) return NULL;
+    return atomic_exchange_explicit(&stack->top, NULL, memory_order_acquire);
+}
+
+static struct stack dead; /* calls that are to be freed */
+
+static void free_dead(void)
+{
+    for (struct tt_mpi_later *at = stack_take(&dead), *next; at; at = next) {
+        next = at->next;
+        free_started(at);
+    }
+}
+
+/* Frees a call. The host calls this function when the call has ended and the program has completed
+ * or freed its request. MPICH also calls it if the program frees the request of a call that is in
+ * flight, which MPI forbids; the call is then freed when it has ended. With MPI_THREAD_MULTIPLE,
+ * MPICH holds its lock, and the call is freed later (drive.h). */
+static int free_state(void *state)
+{
+    struct tt_mpi_later *later = state;
+    if (atomic_load_explicit(&later->active, memory_order_acquire))
+        later->freed = true;
+    else if (tt_mpi_in_flight.threaded)
+        stack_push(&dead, later);
+    else
+        free_started(later);
     return MPI_SUCCESS;
 }
+
+bool tt_mpi_outlives(struct tt_mpi_comm *record)
+{
+    free_dead();
+    tt_mpi_lock();
+    bool used = record->requests > 0;
+    if (used) atomic_store_explicit(&record->removed, true, memory_order_relaxed);
+    tt_mpi_unlock();
+    return used;
+}
+
+#ifdef MPICH_NAME
+/* MPICH calls this function for each request that a function of MPI waits for or tests. MPI_Wait
+ * only calls this function again and again, so it must run the host's progress. The other functions
+ * run the progress themselves, once for all requests. So this function does so only if the progress
+ * has not run since it was last called for this request. */
+static int poll(void *state, MPI_Status *status)
+{
+    struct tt_mpi_later *later = state;
+    (void)status;
+    (void)tt_mpi_push_flights();
+    if (later->looks == tt_mpi_in_flight.looks) (void)tt_mpi_push_host();
+    later->looks = tt_mpi_in_flight.looks;
+    return MPI_SUCCESS;
+}
+
+/* MPI_Waitall of MPICH calls this function until the request is complete. Without it, MPI_Waitall
+ * would stop the program if it finds a generalized request that is not complete, and an entry of
+ * the list is MPI_REQUEST_NULL. */
+static int look_again(int n, void **states, double seconds, MPI_Status *status)
+{
+    (void)n, (void)states, (void)seconds, (void)status;
+    (void)tt_mpi_push_flights();
+    (void)tt_mpi_push_host();
+    return MPI_SUCCESS;
+}
+
+static int start_request(struct tt_mpi_later *later)
+{
+    return tt_host.X_Grequest_start(query, free_state, cancel, poll, look_again, later,
+                                    &later->host);
+}
+#else
+static int start_request(struct tt_mpi_later *later)
+{
+    return tt_host.Grequest_start(query, free_state, cancel, later, &later->host);
+}
+#endif
 
 /* ---- Beginning ---- */
 
 struct tt_mpi_call *tt_mpi_later_new(void)
 {
+    free_dead();
     struct tt_mpi_later *later = malloc(sizeof *later);
     if (!later) return NULL;
     later->call.later = later;
@@ -189,6 +274,7 @@ struct tt_mpi_call *tt_mpi_later_new(void)
     later->has_host = later->reported = false;
     later->packs = later->deliveries = (struct copies){0};
     later->failed_ns = 0;
+    later->looks = 0;
     later->freed = false;
     atomic_init(&later->active, false);
     return &later->call;
@@ -199,8 +285,7 @@ bool tt_mpi_before_start(struct tt_mpi_call *call)
     struct tt_mpi_later *later = call->later;
     if (later) {
         take_record(call->record);
-        later->has_host =
-            tt_host.Grequest_start(query, free_state, cancel, later, &later->host) == MPI_SUCCESS;
+        later->has_host = start_request(later) == MPI_SUCCESS;
         if (!later->has_host) {
             give_record(call->record);
             tt_mpi_no_memory(call);
@@ -297,9 +382,8 @@ static struct {
     MPI_Comm self;        /* a duplicate of MPI_COMM_SELF, for messages that complete stand-ins */
     atomic_uint prepared; /* how many calls were prepared: each gets the next tag, so that tags
                            * differ until all were used */
-    unsigned tags;
-    struct tt_mpi_later
-        *failed; /* calls whose errors were not reported yet; guarded by tt_mpi_lock */
+    unsigned tags;        /* the tags of calls are less than this */
+    struct stack failed;  /* calls whose errors were not reported yet */
 } stand_in;
 
 /* The error handler of the communicator on which the stand-ins receive (stand_in.self). The host
@@ -308,19 +392,35 @@ static struct {
 static void hear(MPI_Comm *comm, int *code, ...)
 {
     (void)comm;
-    tt_mpi_lock();
-    struct tt_mpi_later *failed = stand_in.failed;
-    stand_in.failed = NULL;
-    tt_mpi_unlock();
+    struct tt_mpi_later *failed = stack_take(&stand_in.failed);
     for (struct tt_mpi_later *next; failed; failed = next) {
-        next = failed->next_failed;
+        next = failed->next;
         struct tt_mpi_call call = {.function = failed->call.function,
                                    .comm = failed->call.comm,
                                    .status = failed->call.status};
         if (atomic_load_explicit(&failed->call.record->removed, memory_order_relaxed))
             call.comm = tt_handle.world;
-        if (call.status == TUTTI_OK) call.status = TUTTI_ERR_MEMORY; /* a copy failed */
-        *code = tt_mpi_failed(&call, failed->error);
+        if (call.status == TUTTI_OK) call.status = TUTTI_ERR_MEMORY;  /* a copy failed */
+        if (tt_mpi_in_flight.threaded) call.comm = tt_handle.no_comm; /* MPICH holds its lock */
+        *code = tt_mpi_failed(&call, "");
+    }
+}
+
+/* Prints the error of a call, and stores the call until `hear` reports it. MPICH calls `hear` only
+ * in MPI_Wait and MPI_Test, and otherwise the error handler of MPI_COMM_WORLD. */
+static void add_failed(struct tt_mpi_later *later)
+{
+    tt_mpi_say("%s: %s", tt_mpi_names[later->call.function], later->error);
+    stack_push(&stand_in.failed, later);
+}
+
+/* Removes a call from the list of those that have failed, if it is there. */
+static void remove_failed(struct tt_mpi_later *later)
+{
+    struct tt_mpi_later *at = well(&later->call) ? NULL : stack_take(&stand_in.failed);
+    for (struct tt_mpi_later *next; at; at = next) {
+        next = at->next;
+        if (at != later) stack_push(&stand_in.failed, at);
     }
 }
 
@@ -329,7 +429,7 @@ bool tt_mpi_later_open(void)
     MPI_Errhandler handler;
     int *most = NULL, found = 0;
     tt_host.Comm_get_attr(tt_handle.world, MPI_TAG_UB, &most, &found);
-    stand_in.tags = found ? (unsigned)*most + 1 : 32768; /* MPI guarantees these tags: 0 to 32767 */
+    stand_in.tags = found ? (unsigned)*most : 32767; /* MPI guarantees the tags 0 to 32767 */
     if (tt_host.Comm_dup(tt_handle.self, &stand_in.self) != MPI_SUCCESS ||
         tt_host.Comm_create_errhandler(hear, &handler) != MPI_SUCCESS)
         return false;
@@ -340,6 +440,7 @@ bool tt_mpi_later_open(void)
 
 void tt_mpi_later_close(void)
 {
+    free_dead();
     tt_host.Comm_free(&stand_in.self);
 }
 
@@ -354,8 +455,27 @@ static void delete_prepared(struct tt_mpi_later *later)
 static void free_prepared(struct tt_mpi_later *later)
 {
     struct tt_mpi_comm *record = later->call.record;
+    remove_failed(later);
     delete_prepared(later);
     give_record(record);
+}
+
+/* Sends a message to a stand-in. MPICH does so at once, because the stand-in waits for the message.
+ * But a function of MPICH that waits looks at the stand-in only after another event; the second
+ * message, which this process sends and receives, is such an event. */
+static void send_to_stand_in(int bytes, int tag)
+{
+    static char byte;
+#ifdef MPICH_NAME
+    int other = (int)stand_in.tags;
+    tt_host.Send(&byte, bytes, tt_handle.byte, 0, tag, stand_in.self);
+    tt_host.Sendrecv(NULL, 0, tt_handle.byte, 0, other, NULL, 0, tt_handle.byte, 0, other,
+                     stand_in.self, MPI_STATUS_IGNORE);
+#else
+    MPI_Request sent;
+    if (tt_host.Isend(&byte, bytes, tt_handle.byte, 0, tag, stand_in.self, &sent) == MPI_SUCCESS)
+        tt_host.Request_free(&sent);
+#endif
 }
 
 /* Sends the message that completes the stand-in of a call that has ended. From then on another
@@ -363,22 +483,14 @@ static void free_prepared(struct tt_mpi_later *later)
  * while it was active, which MPI forbids, frees the call instead. */
 static void complete_stand_in(struct tt_mpi_later *later)
 {
-    static char byte;
     int bytes = !well(&later->call), tag = later->tag;
-    MPI_Request sent;
     if (later->freed) {
         free_prepared(later);
         return;
     }
-    if (bytes) {
-        tt_mpi_lock();
-        later->next_failed = stand_in.failed;
-        stand_in.failed = later;
-        tt_mpi_unlock();
-    }
+    if (bytes) add_failed(later);
     atomic_store_explicit(&later->active, false, memory_order_release);
-    if (tt_host.Isend(&byte, bytes, tt_handle.byte, 0, tag, stand_in.self, &sent) == MPI_SUCCESS)
-        tt_host.Request_free(&sent);
+    send_to_stand_in(bytes, tag);
 }
 
 /* Returns the error code that the program gets for a call that Tutti has not started. If the call's
@@ -411,10 +523,9 @@ int tt_mpi_later_prepared(struct tt_mpi_call *call, MPI_Request *request)
 /* ---- The list of calls in flight ---- */
 
 static struct {
-    _Atomic(struct tt_mpi_later *) fresh; /* calls that were started since a thread last went
-                                           * through the list, the latest first */
-    atomic_bool walked;                   /* a thread is going through the list */
-    struct tt_mpi_later *first, **end;    /* the list, and the place where to append to it; only the
+    struct stack fresh; /* calls that were started since a thread last went through the list */
+    atomic_bool walked; /* a thread is going through the list */
+    struct tt_mpi_later *first, **end; /* the list, and the place where to append to it; only the
                                            * thread that has set `walked` uses these */
 } list;
 
@@ -453,12 +564,15 @@ static void end(struct tt_mpi_later *later)
         return;
     }
     atomic_fetch_sub_explicit(&call->record->started, 1, memory_order_release);
+    bool freed = later->freed;
+    atomic_store_explicit(&later->active, false, memory_order_release);
     tt_host.Grequest_complete(later->host);
+    if (freed) free_started(later);
 }
 
 static void take_fresh(void)
 {
-    struct tt_mpi_later *fresh = atomic_exchange_explicit(&list.fresh, NULL, memory_order_acquire);
+    struct tt_mpi_later *fresh = stack_take(&list.fresh);
     struct tt_mpi_later *behind = NULL;
     if (!list.first) list.end = &list.first;
     struct tt_mpi_later **last = fresh ? &fresh->next : list.end;
@@ -497,12 +611,9 @@ struct tt_mpi_flights tt_mpi_in_flight = {.push = push};
 /* Pushes a call that was started onto list.fresh, from which `push` appends it to the list. */
 static void append(struct tt_mpi_later *later)
 {
-    struct tt_mpi_later *before = atomic_load_explicit(&list.fresh, memory_order_relaxed);
     atomic_fetch_add_explicit(&tt_mpi_in_flight.n, 1, memory_order_relaxed);
-    do {
-        later->next = before;
-    } while (!atomic_compare_exchange_weak_explicit(&list.fresh, &before, later,
-                                                    memory_order_release, memory_order_relaxed));
+    stack_push(&list.fresh, later);
+    if (tt_mpi_in_flight.threaded) tt_mpi_drain_wake();
 }
 
 int tt_mpi_later_begun(struct tt_mpi_call *call, MPI_Request *request)
@@ -511,6 +622,7 @@ int tt_mpi_later_begun(struct tt_mpi_call *call, MPI_Request *request)
     if (request && call->status == TUTTI_OK && call->request) {
         *request = later->host;
         atomic_fetch_add_explicit(&call->record->started, 1, memory_order_relaxed);
+        atomic_store_explicit(&later->active, true, memory_order_relaxed);
         append(later);
         return MPI_SUCCESS;
     }
@@ -529,6 +641,7 @@ int tt_mpi_later_begun(struct tt_mpi_call *call, MPI_Request *request)
 void tt_mpi_later_start(struct tt_mpi_later *later)
 {
     struct tt_mpi_call *call = &later->call;
+    remove_failed(later);
     call->status = TUTTI_OK;
     call->code = MPI_SUCCESS;
     later->failed_ns = 0;

@@ -3,10 +3,9 @@
  * Nonblocking and persistent calls that Tutti does. For a nonblocking call, the program gets a
  * generalized request of the host, the program's MPI (MPI_Grequest_start), so that all functions of
  * the host that take requests accept it. Tutti's own request belongs to a struct tt_mpi_later, and
- * all of these are in a list. The host's progress advances Tutti, wherever in MPI the program
- * waits, and then goes through the list: it looks at Tutti's requests, without advancing them once
- * more, and completes the host's request of each call that has ended. So this works only with a
- * host whose progress calls functions that a library registers (tt_mpi_drivable).
+ * all of these are in a list. The host's progress, or a thread (drive.h), advances Tutti, wherever
+ * in MPI the program waits, and then goes through the list: it looks at Tutti's requests, without
+ * advancing them once more, and completes the host's request of each call that has ended.
  *
  * The program may free types and communicators while a call is in flight. So the call duplicates
  * its derived types, and the record of a communicator, with its team, is kept until the last
@@ -22,7 +21,9 @@
  * inactive at the right times, and only the functions that start and free requests are in our
  * table. If the call has failed, the message is a byte longer than the receiver expects. So the
  * host finds an error in the function that completes the request, and calls the error handler of
- * our communicator, which calls the error handler of the program's communicator.
+ * our communicator, which calls the error handler of the program's communicator. MPICH calls our
+ * handler only for a function that completes a single request, and otherwise that of
+ * MPI_COMM_WORLD, as after an error of its own.
  *
  * MPI lets every rank start the persistent calls of a communicator in its own order (MPI 4.0,
  * 6.13), but all ranks must start Tutti's requests on one team in the same order. So each

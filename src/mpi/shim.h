@@ -16,6 +16,7 @@
 #ifndef TT_MPI_SHIM_H
 #define TT_MPI_SHIM_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,6 +47,10 @@ void *tt_mpi_host_variable(const char *name);
  * Tutti, if it belongs to a tool, such as a profiler, that the program is linked with or that is
  * preloaded after Tutti. NULL: the program would call the function of an MPI itself. */
 void *tt_mpi_tool_symbol(const char *name);
+/* Returns where the host's code reads the address of a function of another library each time that
+ * it calls this function; NULL: the place is not known. A function that is stored there is called
+ * instead. */
+_Atomic(tt_mpi_function) *tt_mpi_host_import(const char *name);
 const char *tt_mpi_host_path(void);
 /* Returns the path of this library; "": the library is a part of the program. */
 const char *tt_mpi_own_path(void);

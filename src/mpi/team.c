@@ -11,13 +11,6 @@
  * only by what MPI guarantees to be equal on all ranks. Whether a communicator has ranks of another
  * world (spawned, connected) is equal on all ranks, too: each member of such a communicator sees
  * ranks that are not of its own world.
- *
- * While Tutti waits it drives the host (calls the host's progress), since another rank may be
- * waiting for a message that the host of this rank has yet to send. Between nodes, what a call of
- * Tutti has sent may need further progress when the call has returned, for example to connect. So
- * in a job on several nodes, the host drives Tutti (the host's progress advances Tutti) while the
- * program waits in the host; if it cannot (MPICH 4.0), a thread does (drain.h). On one node,
- * nothing is left to do when a call has returned.
  */
 #include <ctype.h>
 #include <sched.h>
@@ -30,6 +23,7 @@
 #include "base/locale.h"
 #include "mpi/buffered.h"
 #include "mpi/drain.h"
+#include "mpi/drive.h"
 #include "mpi/kept.h"
 #include "mpi/meet.h"
 #include "mpi/team.h"
@@ -61,100 +55,11 @@ static struct {
     int rank, ranks;
     int *node; /* of each rank: the lowest rank that shares its memory; NULL: all ranks share it */
     atomic_int tags;
-    atomic_int prepared;   /* how many persistent calls have teams */
-    int (*progress)(void); /* Open MPI's opal_progress; NULL: another MPI */
-    /* Functions of Open MPI: its progress begins to call a function, or stops calling it. */
-    int (*register_progress)(int (*function)(void)), (*unregister_progress)(int (*function)(void));
-    bool registered;        /* the host's progress advances Tutti */
-    tutti_context *context; /* the context that the host's progress advances */
-    /* The ranks are on several nodes. A host that drives Tutti then does so even while no
-     * nonblocking call is in flight, because packets of a call that has returned may still wait to
-     * be sent. */
-    bool spread;
-    struct tt_mpi_flights *flights; /* nonblocking calls in flight; NULL: Tutti takes none */
+    atomic_int prepared; /* how many persistent calls have teams */
     struct tt_mpi_place place;
     struct tt_mpi_kept known; /* decisions of earlier programs; the same on all ranks */
     struct tt_mpi_kept made;  /* decisions of this program; guarded by tt_mpi_lock */
 } job;
-
-/* ---- Progress ---- */
-
-/* Whether this thread waits in Tutti, and Tutti now calls the host's progress. Meanwhile the host
- * must not call Tutti's progress. */
-static __thread bool driving __attribute__((tls_model("initial-exec")));
-
-/* Makes MPICH progress by a call of MPI_Improbe, and receives a message if one has come.
- * MPI_Improbe makes no progress on a communicator of one rank, nor when it finds a message. Returns
- * whether there was a message (all messages on job.own are those of buffered.h). */
-static int probe_host(void)
-{
-    int found = 0;
-    MPI_Message message;
-    tt_host.Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, job.own, &found, &message, MPI_STATUS_IGNORE);
-    if (found) tt_host.Mrecv(NULL, 0, tt_handle.byte, &message, MPI_STATUS_IGNORE);
-    return found;
-}
-
-int tt_mpi_push_host(void)
-{
-    tt_depth++;
-    int events = job.progress ? job.progress() : probe_host();
-    tt_depth--;
-    return events;
-}
-
-/* Calls the host's progress several times, because one call handles only a part of what has
- * arrived. With Open MPI, repeats the call until the progress has nothing to do, but at most LOOKS
- * times, because other ranks may send more all the time. MPICH says only whether there was a
- * message of buffered.h. So this function calls MPICH's progress BLIND times, and begins to count
- * anew, at 1, with each call that has found such a message. So many calls are needed because UCX
- * limits the items that a call handles. After each call that reaches the limit, UCX raises the
- * limit by one, up to 16, and so gets through its queue. */
-void tt_mpi_clear_host(void)
-{
-    enum { LOOKS = 64, BLIND = 16 };
-    if (job.progress)
-        for (int looks = 0; looks < LOOKS && tt_mpi_push_host() > 0; looks++) {
-        }
-    else
-        for (int looks = 0; looks < BLIND; looks++)
-            if (tt_mpi_push_host() > 0) looks = 0;
-}
-
-static void drive_host(void *arg)
-{
-    (void)arg;
-    driving = true;
-    (void)tt_mpi_push_host();
-    driving = false;
-}
-
-/* Open MPI's progress calls this function. It advances Tutti once for all calls in flight, and then
- * only looks at each of them. So the time that it takes is proportional to the number of calls in
- * flight. If Tutti finds an error here, the next call on the team concerned reports it. */
-static int drive_tutti(void)
-{
-    int events = 0;
-    if (driving) return 0;
-    bool flying = job.flights && atomic_load_explicit(&job.flights->n, memory_order_relaxed) > 0;
-    if ((flying || job.spread) && tt_mpi_tutti.advance(job.context, &events) != TUTTI_OK)
-        events = 0;
-    return events + (flying ? job.flights->push() : 0);
-}
-
-bool tt_mpi_drivable(void)
-{
-    static bool looked;
-    if (!looked) {
-        job.progress = (int (*)(void))tt_mpi_host_symbol("opal_progress");
-        job.register_progress =
-            (__typeof__(job.register_progress))tt_mpi_host_symbol("opal_progress_register");
-        job.unregister_progress =
-            (__typeof__(job.unregister_progress))tt_mpi_host_symbol("opal_progress_unregister");
-        looked = true;
-    }
-    return job.progress && job.register_progress && job.unregister_progress;
-}
 
 /* ---- Nodes ---- */
 
@@ -227,23 +132,17 @@ static bool find_nodes(const struct tt_mpi_all *all)
 
 /* ---- Beginning ---- */
 
-static const char *set_up_client(const struct tt_mpi_all *all)
+static const char *set_up_client(const struct tt_mpi_all *all, struct tt_mpi_flights *flights)
 {
     int level = MPI_THREAD_SINGLE;
     bool drains = all->undriven && !all->one_node;
     tt_host.Query_thread(&level);
-    bool ok = tt_mpi_tutti.client_hook(job.client, drive_host, NULL, 200, 32) == TUTTI_OK &&
-              tt_mpi_tutti.client_sleep(job.client, 1000) == TUTTI_OK &&
+    bool ok = tt_mpi_tutti.client_sleep(job.client, 1000) == TUTTI_OK &&
               (level < MPI_THREAD_MULTIPLE || tt_mpi_tutti.client_share(job.client) == TUTTI_OK);
     if (!ok) return tt_mpi_tutti.error();
-    const char *why = drains ? tt_mpi_drain_open(job.client) : NULL;
+    const char *why = tt_mpi_drive_open(job.client, flights, !all->one_node);
+    if (!why && (drains || (flights && flights->threaded))) why = tt_mpi_drain_open(job.client);
     if (why) return why;
-    job.context = tt_mpi_tutti.context_at(job.client, 0);
-    job.spread = !all->one_node;
-    if (tt_mpi_drivable() && (job.spread || job.flights)) {
-        job.registered = job.register_progress(drive_tutti) == 0;
-        if (!job.registered) return "the MPI cannot drive Tutti now";
-    }
     if (!tt_mpi_read_types()) return "no memory for the table of types";
     return all->undriven ? tt_mpi_buffered_open(job.client, job.own, all->host) : NULL;
 }
@@ -263,19 +162,17 @@ static tutti_status close_client(void)
     tutti_client *client = job.client;
     tt_mpi_buffered_close();
     tt_mpi_drain_close();
-    if (job.registered) job.unregister_progress(drive_tutti);
-    job.registered = false;
-    job.context = NULL;
+    tt_mpi_drive_close();
     job.client = NULL;
     return tt_mpi_tutti.finalize(client);
 }
 
 /* Makes the client of this rank. Returns NULL, or why it cannot be made. */
-static const char *make_client(const struct tt_mpi_all *all)
+static const char *make_client(const struct tt_mpi_all *all, struct tt_mpi_flights *flights)
 {
     if (tt_mpi_tutti.init_with(tt_mpi_gather_all, &job.own, job.rank, job.ranks, &job.client) ==
         TUTTI_OK)
-        return set_up_client(all);
+        return set_up_client(all, flights);
     job.client = NULL;
     return tt_mpi_tutti.error();
 }
@@ -324,10 +221,10 @@ static bool all_begin(const char *why, const struct tt_mpi_all *all)
 }
 
 /* Makes the clients, on all ranks or none. Returns whether they are made. */
-static bool make_clients(const struct tt_mpi_all *all)
+static bool make_clients(const struct tt_mpi_all *all, struct tt_mpi_flights *flights)
 {
     if (!find_nodes(all)) return false;
-    const char *why = make_client(all);
+    const char *why = make_client(all, flights);
     read_known();
     if (all_begin(why, all)) return true;
     if (job.client && close_client() != TUTTI_OK) tt_mpi_say("%s", tt_mpi_tutti.error());
@@ -336,14 +233,13 @@ static bool make_clients(const struct tt_mpi_all *all)
 
 bool tt_mpi_begin(const struct tt_mpi_all *all, struct tt_mpi_flights *flights)
 {
-    job.flights = flights;
     tt_host.Comm_rank(tt_handle.world, &job.rank);
     tt_host.Comm_size(tt_handle.world, &job.ranks);
     if (!tt_mpi_duplicate(tt_handle.world, &job.own)) return false;
     tt_host.Comm_set_errhandler(job.own, tt_handle.errors_return);
     tt_handle.own = job.own;
     tt_host.Comm_group(tt_handle.world, &job.group);
-    bool begun = make_clients(all);
+    bool begun = make_clients(all, flights);
     if (!begun) close_communicators();
     return begun;
 }
@@ -767,7 +663,7 @@ static void wait_for_end(void)
     time_t end = time(NULL) + LAST_SECONDS;
     const struct timespec pause = {.tv_nsec = 1000000};
     while (time(NULL) < end) {
-        drive_host(NULL);
+        tt_mpi_drive_host(NULL);
         nanosleep(&pause, NULL);
     }
 }
@@ -808,8 +704,9 @@ int tt_mpi_failed(const struct tt_mpi_call *call, const char *earlier)
                                                       : tt_mpi_tutti.error();
     bool again = fails_again(call);
     if (!earlier && !again && call->status == TUTTI_ERR_PEER) wait_for_end();
-    tt_mpi_say("%s: %s%s", tt_mpi_names[call->function],
-               again ? "an earlier call on this communicator has failed: " : "", text);
+    if (text[0])
+        tt_mpi_say("%s: %s%s", tt_mpi_names[call->function],
+                   again ? "an earlier call on this communicator has failed: " : "", text);
     int code = code_of(call->status), depth = tt_depth;
     tt_depth = 0; /* the handler may jump out of this function, and tt_depth would stay as it is */
     if (call->comm != tt_handle.no_comm) tt_host.Comm_call_errhandler(call->comm, code);

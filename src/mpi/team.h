@@ -7,41 +7,24 @@
 
 #include <sched.h>
 
+#include "mpi/drive.h"
 #include "mpi/host.h"
 
 /* The facts that the ranks of the world have found out about each other before Tutti starts
  * (agree.h). */
 struct tt_mpi_all {
     bool one_node;            /* whether all ranks can share memory */
-    bool undriven;            /* whether on any rank the host's progress cannot call Tutti */
+    bool undriven;            /* whether on any rank the host has no tt_mpi_drivable */
+    bool pushes;              /* whether all ranks have tt_mpi_pushable */
     uint64_t host;            /* a hash that is equal on ranks that can share memory */
     cpu_set_t own_processors; /* processors that this rank may use */
     cpu_set_t processors;     /* processors that any rank may use */
 };
-/* Tutti's nonblocking calls, which are in flight while the program is in the host MPI. */
-struct tt_mpi_flights {
-    atomic_int n;
-    int (*push)(void); /* completes the calls that have ended, and returns how many these are */
-};
 /* Starts Tutti in this process. Returns whether it has started: on all ranks or on none. Collective
- * over the world. From then on, if the progress of the host MPI can call Tutti (tt_mpi_drivable),
- * it advances Tutti once each time that it runs, provided that nonblocking calls are in flight or
- * the ranks are on several nodes. If calls are in flight, it then calls flights->push. While Tutti
- * itself calls the host's progress, the progress does neither. `flights`: NULL if there will be no
- * nonblocking calls. */
+ * over the world. `flights`: NULL if there will be no nonblocking calls; must be NULL unless
+ * all->pushes. */
 #define tt_mpi_begin TT_MPI_OWN(begin)
 bool tt_mpi_begin(const struct tt_mpi_all *all, struct tt_mpi_flights *flights);
-/* Returns whether the progress of this host MPI can call functions that Tutti registers. */
-#define tt_mpi_drivable TT_MPI_OWN(drivable)
-bool tt_mpi_drivable(void);
-/* Calls the progress of the host MPI, which advances Tutti if it can (tt_mpi_drivable). Returns the
- * number of events that the host has handled; for MPICH, 1 if it has received a message of
- * buffered.h, and otherwise 0. */
-#define tt_mpi_push_host TT_MPI_OWN(push_host)
-int tt_mpi_push_host(void);
-/* Calls the progress of the host MPI until the host has handled what has arrived. */
-#define tt_mpi_clear_host TT_MPI_OWN(clear_host)
-void tt_mpi_clear_host(void);
 /* Ends Tutti in this process. Collective over the world. */
 #define tt_mpi_end TT_MPI_OWN(end)
 void tt_mpi_end(void);
@@ -73,10 +56,11 @@ void tt_mpi_drop_prepared(tutti_team *team);
 void tt_mpi_drop(struct tt_mpi_comm *record);
 /* Reports the error call->status of a call: prints a line with a text, calls the error handler of
  * call->comm (if that is a communicator) with MPI's code for this error, and returns this code.
- * `earlier` is the text to print if the error was found some time ago, in a nonblocking call. NULL:
- * the error was found just now. The function then prints Tutti's text for it, and if a rank has
- * died, first gives the launcher time to end the job. If an earlier call on the communicator has
- * broken its team, Tutti's text is about that earlier call, and the printed line says so. */
+ * `earlier` is the text to print if the error was found some time ago, in a nonblocking call; "":
+ * the caller has printed it. NULL: the error was found just now. The function then prints Tutti's
+ * text for it, and if a rank has died, first gives the launcher time to end the job. If an earlier
+ * call on the communicator has broken its team, Tutti's text is about that earlier call, and the
+ * printed line says so. */
 #define tt_mpi_failed TT_MPI_OWN(failed)
 int tt_mpi_failed(const struct tt_mpi_call *call, const char *earlier);
 

@@ -38,8 +38,8 @@ static void complete(void)
 #elif MPI_VERSION >= 4
 #define PREPARE(NAME, ...) MPI_##NAME##_init(__VA_ARGS__, MPI_INFO_NULL, &request)
 #endif
-/* Starts and completes a persistent collective a second time. Does nothing over MPICH: MPICH 4.0
- * fails when a persistent collective is started again. */
+/* Starts and completes a persistent collective a second time. Does nothing over MPICH, which does
+ * this collective itself here: MPICH 4.0 fails when a persistent collective is started again. */
 static void start_all(void)
 {
 #ifdef OPEN_MPI

@@ -17,6 +17,13 @@
 
 #include "parts.h"
 
+/* The functions of persistent collectives belong to MPI 4, or to an extension of Open MPI. */
+#ifdef OPEN_MPI
+#define PREPARE(NAME, ...) MPIX_##NAME##_init(__VA_ARGS__)
+#else
+#define PREPARE(NAME, ...) MPI_##NAME##_init(__VA_ARGS__)
+#endif
+
 /* ---- Many in flight ---- */
 
 enum { FLYING = 90, LONGEST = 3000 };
@@ -121,13 +128,9 @@ static void attributes(void)
         MPI_Type_vector(2, 1, 2, MPI_INT, &gaps);
         MPI_Type_commit(&gaps);
         MPI_Type_set_attr(gaps, key, NULL);
-#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
         int prepares = i % 2;
-        if (prepares) MPIX_Bcast_init(data, 1, gaps, 0, world, MPI_INFO_NULL, &call);
+        if (prepares) PREPARE(Bcast, data, 1, gaps, 0, world, MPI_INFO_NULL, &call);
         if (prepares) MPI_Start(&call);
-#else
-        int prepares = 0;
-#endif
         if (!prepares) MPI_Ibcast(data, 1, gaps, 0, world, &call);
         MPI_Type_free(&gaps);
         MPI_Wait(&call, MPI_STATUS_IGNORE);
@@ -171,15 +174,115 @@ static void driven(void)
     free(out);
 }
 
+/* ---- Lists of requests ---- */
+
+/* Completes the requests of a list, by a different function each time. Returns whether all are
+ * complete. */
+static int complete_some(int way, int n, MPI_Request *list)
+{
+    MPI_Status status[4];
+    int done = 0, some[4], index;
+    if (way == 0) MPI_Waitall(n, list, status);
+    if (way == 1) MPI_Waitany(n, list, &index, status);
+    if (way == 2) MPI_Waitsome(n, list, &index, some, status);
+    if (way == 3) MPI_Testall(n, list, &done, status);
+    if (way == 4) MPI_Testany(n, list, &index, &done, status);
+    if (way == 5) MPI_Testsome(n, list, &index, some, status);
+    if (way == 6) MPI_Waitall(n, list, MPI_STATUSES_IGNORE);
+    if (way == 7) MPI_Request_get_status(list[1], &done, status);
+    if (way == 7 && done) MPI_Waitall(n, list, status);
+    for (int i = 0; i < n; i++)
+        if (list[i] != MPI_REQUEST_NULL) return 0;
+    return 1;
+}
+
+/* Tests functions that complete several requests: two calls, of which the second has to wait for a
+ * message that rank 0 sends late, a message to receive, and an entry without a request. */
+static void lists(void)
+{
+    enum { WAYS = 8, N = 5000 };
+    static int in[N], out[N];
+    warm_up(world);
+    for (int turn = 0; turn < 3 * WAYS; turn++) {
+        int got = -1, word = turn;
+        MPI_Request list[4] = {MPI_REQUEST_NULL};
+        for (int i = 0; i < N; i++) in[i] = me + i + turn;
+        if (me == 0) MPI_Recv(&got, 1, MPI_INT, p - 1, 4, world, MPI_STATUS_IGNORE);
+        MPI_Iallreduce(in, out, N, MPI_INT, MPI_SUM, world, &list[1]);
+        MPI_Irecv(&got, 1, MPI_INT, (me + p - 1) % p, 5, world, &list[2]);
+        MPI_Ibarrier(world, &list[3]);
+        if (me == p - 1) MPI_Send(&word, 1, MPI_INT, 0, 4, world);
+        MPI_Send(&word, 1, MPI_INT, (me + 1) % p, 5, world);
+        while (!complete_some(turn % WAYS, 4, list)) {
+        }
+        EXPECT(got == turn && out[N - 1] == p * (p - 1) / 2 + p * (N - 1 + turn));
+    }
+}
+
+/* ---- Counts of type MPI_Count ---- */
+
+#if MPI_VERSION >= 4
+static void wide(void)
+{
+    static MPI_Count one[64];
+    static MPI_Aint at[64], at_bytes[64];
+    static MPI_Datatype ints[64];
+    int in[64], out[64], sum;
+    MPI_Request call, kept[2];
+    warm_up(world);
+    for (int r = 0; r < p; r++) {
+        one[r] = 1;
+        at[r] = r;
+        at_bytes[r] = r * (MPI_Aint)sizeof(int);
+        ints[r] = MPI_INT;
+        in[r] = 100 * me + r;
+    }
+    MPI_Allreduce_init_c(in, &sum, 1, MPI_INT, MPI_SUM, world, MPI_INFO_NULL, &kept[0]);
+    MPI_Alltoallw_init_c(in, one, at_bytes, ints, out, one, at_bytes, ints, world, MPI_INFO_NULL,
+                         &kept[1]);
+    for (int round = 0; round < 4; round++) {
+        for (int way = 0; way < 2; way++) {
+            memset(out, -1, sizeof out);
+            sum = -1;
+            if (way == 0) MPI_Iallreduce_c(in, &sum, 1, MPI_INT, MPI_SUM, world, &call);
+            if (way == 0) MPI_Wait(&call, MPI_STATUS_IGNORE);
+            if (way == 0)
+                MPI_Ialltoallv_c(in, one, at, MPI_INT, out, one, at, MPI_INT, world, &call);
+            if (way == 0) MPI_Wait(&call, MPI_STATUS_IGNORE);
+            if (way == 1) MPI_Startall(2, kept);
+            if (way == 1) MPI_Waitall(2, kept, MPI_STATUSES_IGNORE);
+            EXPECT(sum == 100 * p * (p - 1) / 2);
+            for (int r = 0; r < p; r++) EXPECT(out[r] == 100 * r + me);
+        }
+    }
+    for (int i = 0; i < 2; i++) MPI_Request_free(&kept[i]);
+}
+#endif
+
 /* ---- Looks ---- */
 
 static long looked;
 
-/* Counts a run of Open MPI's progress, which calls this function each time that it runs. */
+/* Counts a run of the host's progress, which calls this function each time that it runs. */
 static int count_look(void)
 {
     looked++;
     return 0;
+}
+
+/* Makes the host's progress call count_look, or not any more. */
+static void count_looks(int counts)
+{
+#ifdef OPEN_MPI
+    int (*change)(int (*)(void)) = (int (*)(int (*)(void)))dlsym(
+        RTLD_DEFAULT, counts ? "opal_progress_register" : "opal_progress_unregister");
+    EXPECT(change);
+    change(count_look);
+#else
+    extern int (*before_poll)(void) __attribute__((weak)); /* of yield.c, if it is linked */
+    EXPECT(&before_poll);
+    before_poll = counts ? count_look : NULL;
+#endif
 }
 
 /* Tests that the host's progress advances Tutti once each time that it runs, however many calls are
@@ -191,21 +294,17 @@ static void looks(const char *path)
     void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
     EXPECT(library);
     const long *advances = dlsym(library, "advances");
-    int (*add)(int (*)(void)) =
-        (int (*)(int (*)(void)))dlsym(RTLD_DEFAULT, "opal_progress_register");
-    int (*drop)(int (*)(void)) =
-        (int (*)(int (*)(void)))dlsym(RTLD_DEFAULT, "opal_progress_unregister");
-    EXPECT(advances && add && drop);
+    EXPECT(advances);
     warm_up(world);
     if (me > 0) MPI_Recv(&token, 1, MPI_INT, 0, 1, world, MPI_STATUS_IGNORE);
     for (int i = 0; i < FLYING; i++) take_off(i, world);
-    add(count_look);
+    count_looks(1);
     long before = *advances;
     looked = 0;
     for (int i = 0; me == 0 && i < 100; i++) MPI_Iprobe(1, 7, world, &found, MPI_STATUS_IGNORE);
     EXPECT(me > 0 || looked >= 100);
     EXPECT(me > 0 || *advances - before == looked);
-    drop(count_look);
+    count_looks(0);
     for (int r = 1; me == 0 && r < p; r++) MPI_Send(&token, 1, MPI_INT, r, 1, world);
     MPI_Waitall(FLYING, request, MPI_STATUSES_IGNORE);
     for (int i = 0; i < FLYING; i++) land(i);
@@ -213,7 +312,6 @@ static void looks(const char *path)
 
 /* ---- Persistent calls ---- */
 
-#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
 enum { KEPT = 5, ROUNDS = 12 };
 
 /* Stores the input of call i for a round, and fills its output with a value that is no result. */
@@ -233,12 +331,12 @@ static void prepare(int i, MPI_Comm comm)
     MPI_Type_vector((n + 1) / 2, 1, 2, MPI_INT, &gaps);
     MPI_Type_commit(&gaps);
     if (i % 3 == 0)
-        MPIX_Allreduce_init(flight[i].in, flight[i].out, n, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL,
-                            &request[i]);
+        PREPARE(Allreduce, flight[i].in, flight[i].out, n, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL,
+                &request[i]);
     else if (i % 3 == 1)
-        MPIX_Bcast_init(flight[i].out, 1, gaps, 0, comm, MPI_INFO_NULL, &request[i]);
+        PREPARE(Bcast, flight[i].out, 1, gaps, 0, comm, MPI_INFO_NULL, &request[i]);
     else
-        MPIX_Barrier_init(comm, MPI_INFO_NULL, &request[i]);
+        PREPARE(Barrier, comm, MPI_INFO_NULL, &request[i]);
     MPI_Type_free(&gaps);
 }
 
@@ -296,14 +394,13 @@ static void prepared(void)
 {
     MPI_Request kept;
     for (int i = 0; i < 600; i++) {
-        MPIX_Allreduce_init(&me, flight[0].out, 1, MPI_INT, MPI_SUM, world, MPI_INFO_NULL, &kept);
+        PREPARE(Allreduce, &me, flight[0].out, 1, MPI_INT, MPI_SUM, world, MPI_INFO_NULL, &kept);
         MPI_Start(&kept);
         MPI_Wait(&kept, MPI_STATUS_IGNORE);
         EXPECT(flight[0].out[0] == p * (p - 1) / 2);
         if (i % 2) MPI_Request_free(&kept);
     }
 }
-#endif
 
 /* ---- Threads ---- */
 
@@ -348,35 +445,37 @@ static void crossed(void)
     MPI_Comm_free(&shared);
 }
 
+/* How often a thread makes its calls. A thread that waits in MPICH sleeps with MPICH's lock
+ * (yield.c), for which other threads wait meanwhile. */
+#ifdef OPEN_MPI
+enum { TURNS = 300 };
+#else
+enum { TURNS = 40 };
+#endif
+
 /* Runs in a thread: makes blocking and nonblocking calls in turn on the thread's communicator. */
 static void *work(void *arg)
 {
     MPI_Comm own = *(MPI_Comm *)arg;
     int two[2] = {me, 1}, sums[4], all = 0;
-#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
     int least = 0;
     MPI_Request kept;
-    MPIX_Allreduce_init(&me, &least, 1, MPI_INT, MPI_MIN, own, MPI_INFO_NULL, &kept);
-#endif
-    for (int i = 0; i < 300; i++) {
+    PREPARE(Allreduce, &me, &least, 1, MPI_INT, MPI_MIN, own, MPI_INFO_NULL, &kept);
+    for (int i = 0; i < TURNS; i++) {
         MPI_Request call[3];
         MPI_Iallreduce(two, sums, 2, MPI_INT, MPI_SUM, own, &call[0]);
         MPI_Ibarrier(own, &call[1]);
         if (i % 3) MPI_Allreduce(&me, &all, 1, MPI_INT, MPI_MAX, own);
         MPI_Iscan(two, sums + 2, 2, MPI_INT, MPI_SUM, own, &call[2]);
-#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
         least = -1;
         MPI_Start(&kept);
         MPI_Wait(&kept, MPI_STATUS_IGNORE);
         EXPECT(least == 0);
-#endif
         MPI_Waitall(3, call, MPI_STATUSES_IGNORE);
         EXPECT(sums[0] == p * (p - 1) / 2 && sums[1] == p && sums[3] == me + 1);
         EXPECT(i % 3 == 0 || all == p - 1);
     }
-#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
     MPI_Request_free(&kept);
-#endif
     return NULL;
 }
 
@@ -420,9 +519,7 @@ static void refused_bcast(MPI_Comm comm, int persistent)
         handled++;
         return;
     }
-#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
-    if (persistent) MPIX_Bcast_init(&word, 1, MPI_INT, 0, comm, MPI_INFO_NULL, &call);
-#endif
+    if (persistent) PREPARE(Bcast, &word, 1, MPI_INT, 0, comm, MPI_INFO_NULL, &call);
     if (!persistent) MPI_Ibcast(&word, 1, MPI_INT, 0, comm, &call);
 }
 
@@ -468,7 +565,6 @@ static void mismatch(void)
     EXPECT(handled == 1 && call == MPI_REQUEST_NULL);
 }
 
-#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
 /* Tests different counts at the ranks in a persistent call: the error must be reported when the
  * program waits for the call. */
 static void unlike(void)
@@ -480,7 +576,7 @@ static void unlike(void)
     MPI_Comm_dup(world, &comm);
     MPI_Comm_create_errhandler(handler, &own);
     MPI_Comm_set_errhandler(comm, own);
-    MPIX_Allreduce_init(in, out, 1 + me % 2, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &call);
+    PREPARE(Allreduce, in, out, 1 + me % 2, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &call);
     EXPECT(MPI_Start(&call) == MPI_SUCCESS);
     EXPECT(handled == 0);
     int code = MPI_Wait(&call, MPI_STATUS_IGNORE), kind = MPI_SUCCESS;
@@ -495,15 +591,14 @@ static void die_started(void)
 {
     static int in[1 << 16], out[1 << 16];
     MPI_Request call[2];
-    MPIX_Allreduce_init(in, out, 1 << 16, MPI_INT, MPI_SUM, world, MPI_INFO_NULL, &call[0]);
-    MPIX_Barrier_init(world, MPI_INFO_NULL, &call[1]);
+    PREPARE(Allreduce, in, out, 1 << 16, MPI_INT, MPI_SUM, world, MPI_INFO_NULL, &call[0]);
+    PREPARE(Barrier, world, MPI_INFO_NULL, &call[1]);
     for (int round = 0; round < 3; round++) {
         MPI_Startall(2, call);
         if (round == 2 && me == p - 1) raise(SIGKILL);
         MPI_Waitall(2, call, MPI_STATUSES_IGNORE);
     }
 }
-#endif
 
 /* Kills the last rank before it starts nonblocking calls, and lets the other ranks wait for these
  * calls. */
@@ -525,17 +620,19 @@ int main(int argc, char **argv)
     if (strcmp(part, "many") == 0) many();
     if (strcmp(part, "attributes") == 0) attributes();
     if (strcmp(part, "driven") == 0) driven();
+    if (strcmp(part, "lists") == 0) lists();
+#if MPI_VERSION >= 4
+    if (strcmp(part, "wide") == 0) wide();
+#endif
     if (strcmp(part, "looks") == 0) looks(argv[2]);
     if (strcmp(part, "crossed") == 0) crossed();
     if (strcmp(part, "threads") == 0) threads();
     if (strcmp(part, "mismatch") == 0) mismatch();
     if (strcmp(part, "refused") == 0) refused(argv[2]);
-#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ
     if (strcmp(part, "persistent") == 0) persistent();
     if (strcmp(part, "prepared") == 0) prepared();
     if (strcmp(part, "unlike") == 0) unlike();
     if (strcmp(part, "die-started") == 0) die_started();
-#endif
     if (strcmp(part, "die") == 0) die();
     MPI_Finalize();
     if (me == 0) printf("done\n");

@@ -5,7 +5,7 @@
  * to rank, and with operations of the program. The program runs on any number of ranks. Each part
  * is repeated, because the first calls on a communicator are left to the host MPI. Compiled with
  * NONBLOCKING, the program calls the nonblocking collectives instead; compiled with PERSISTENT
- * also, it prepares, starts and frees persistent collectives of Open MPI.
+ * also, it prepares, starts and frees persistent collectives.
  */
 #include <complex.h>
 #include <mpi.h>
@@ -20,6 +20,13 @@ enum { MOST = 16, N = 37, TIMES = 6 };
 static MPI_Comm comm;
 static int p, me, turns = TIMES;
 static bool all_taken;
+/* Whether the program makes only calls that Tutti does: MPICH 4.0.2 fails in persistent collectives
+ * that are left to it. */
+#if defined PERSISTENT && !defined OPEN_MPI
+static const bool only_tutti = true;
+#else
+static const bool only_tutti = false;
+#endif
 
 #define EXPECT(CONDITION, ...)                                                                     \
     do {                                                                                           \
@@ -34,8 +41,11 @@ static bool all_taken;
 
 /* ---- Nonblocking and persistent calls ---- */
 
-#ifdef PERSISTENT
+#if defined PERSISTENT && defined OPEN_MPI
 #include <mpi-ext.h>
+#define PREPARE(NAME, ...) MPIX_##NAME##_init(__VA_ARGS__)
+#elif defined PERSISTENT
+#define PREPARE(NAME, ...) MPI_##NAME##_init(__VA_ARGS__)
 #endif
 
 #ifdef NONBLOCKING
@@ -84,7 +94,7 @@ static int complete(int code)
 }
 
 #ifdef PERSISTENT
-#define BEGIN(NAME, LOWER, ...) complete(MPIX_##NAME##_init(__VA_ARGS__, MPI_INFO_NULL, begun))
+#define BEGIN(NAME, LOWER, ...) complete(PREPARE(NAME, __VA_ARGS__, MPI_INFO_NULL, begun))
 #else
 #define BEGIN(NAME, LOWER, ...) complete(MPI_I##LOWER(__VA_ARGS__, begun))
 #endif
@@ -716,6 +726,14 @@ static void make_shapes(void)
     MPI_Type_free(&one);
 }
 
+static void check_users(void)
+{
+    users(1);
+    users(MANY / 3);
+    for (int n = 1; n < 10; n++) check_wide(n);
+    check_wide(MANY);
+}
+
 static void check_all(void)
 {
     for (int turn = 0; turn < turns; turn++) {
@@ -725,10 +743,7 @@ static void check_all(void)
     }
     moves(1, 0);
     if (all_taken) check_overlap();
-    users(1);
-    users(MANY / 3);
-    for (int n = 1; n < 10; n++) check_wide(n);
-    check_wide(MANY);
+    if (!only_tutti) check_users();
     integers();
     sized_integers();
     others();
@@ -754,7 +769,7 @@ int main(int argc, char **argv)
         MPI_Comm_rank(comm, &me);
         MPI_Comm_size(comm, &p);
         warm_up();
-        check_all();
+        if (p > 1 || !only_tutti) check_all();
         MPI_Comm_free(&comm);
     }
     MPI_Type_free(&gaps.type);

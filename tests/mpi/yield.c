@@ -18,6 +18,8 @@
 enum { IDLE_POLLS = 50, SLEEP_US = 50 };
 
 unsigned ucp_worker_progress(void *worker);
+/* Is called before each poll; NULL: nothing is called. */
+int (*before_poll)(void);
 
 /* Replaces the function of UCX: the dynamic linker finds that of the program first. */
 unsigned ucp_worker_progress(void *worker)
@@ -26,6 +28,7 @@ unsigned ucp_worker_progress(void *worker)
     static atomic_int idle; /* of all threads: with LD_AUDIT there is no room for variables of each
                              * thread */
     if (!poll) poll = (unsigned (*)(void *))dlsym(RTLD_NEXT, "ucp_worker_progress");
+    if (before_poll) before_poll();
     unsigned events = poll(worker);
     if (events)
         idle = 0;
