@@ -80,7 +80,7 @@ def nodes(chosen):
 # ---- Allreduces: the algorithm that the table chooses on several nodes, and the fastest one ----
 
 # The overhead o of a message, the gap g, the latency L and the time G of a byte, in loggp.
-NETWORKS = {"100 Gbit/s": ("300ns", "100ns", "1us", "80ps"), "10 Gbit/s": ("4us", "1us", "15us", "800ps"),
+NETWORKS = {"100 Gbit/s": ("300ns", "100ns", "1us", "80ps"), "25 Gbit/s": ("4us", "1us", "15us", "320ps"), "10 Gbit/s": ("4us", "1us", "15us", "800ps"),
             "1 Gbit/s": ("4us", "1us", "25us", "8ns")}
 LENGTHS = ("4K", "16K", "64K", "256K", "1M", "4M")
 MEMORY = 4  # so many ranks together copy as fast as the memory of their node allows
@@ -106,15 +106,16 @@ def count_nodes(nodes):
     return sum(int(part.partition("*")[2] or 1) for part in nodes.partition("+")[0].split(","))
 
 
-def choice(chosen, problem):
+def choice(chosen, problem, network):
     command = [os.path.join(chosen.build, "bin", "tutti"), "explain", problem]
-    result = subprocess.run(command, stdout=subprocess.PIPE, env={**os.environ, "TUTTI_CHOICE": "table"}, check=True, text=True)
+    known = {"TUTTI_CHOICE": "table", "TUTTI_LINK_MBIT": network.split()[0] + "000"}
+    result = subprocess.run(command, stdout=subprocess.PIPE, env={**os.environ, **known}, check=True, text=True)
     return re.match(r"\S+ runs by ([a-z-]+)\.", result.stdout)[1]
 
 
-def allreduce_cell(chosen, problem, words):
-    times = {row["algorithm"]: row["time_ps"] for row in simulate(chosen, problem, ALLREDUCES, *words)}
-    name, best = choice(chosen, problem), min(times, key=times.get)
+def choice_cell(chosen, problem, algorithms, network, words):
+    times = {row["algorithm"]: row["time_ps"] for row in simulate(chosen, problem, algorithms, *words)}
+    name, best = choice(chosen, problem, network), min(times, key=times.get)
     factor = times[name] / times[best]
     return f"{name} {factor:.2f}" + (f", {best}" if factor > 1.1 else "")
 
@@ -128,9 +129,39 @@ def allreduces(chosen):
         yield "|---" * (1 + len(LENGTHS)) + "|"
         for nodes, p in several_nodes(chosen.most).items():
             words = model(network, nodes, p)
-            cells = [allreduce_cell(chosen, f"allreduce/f64/sum/{length}/p{p}@nodes:{nodes}", words) for length in LENGTHS]
+            cells = [choice_cell(chosen, f"allreduce/f64/sum/{length}/p{p}@nodes:{nodes}", ALLREDUCES, network, words)
+                     for length in LENGTHS]
             yield f"| `{nodes}` | " + " | ".join(cells) + " |"
         yield ""
+
+
+# ---- Choices: the algorithm that the table chooses on several nodes, and the fastest one ----
+
+CHOICE_MAPS = {"2,2": 4, "2,1,1": 4, "2*3": 6, "4,2,2": 8, "4,2,1,1": 8, "4*4": 16, "8*4": 32, "4*8": 32, "8*16": 128}
+CHOICE_COLLECTIVES = {"bcast": "u8", "reduce": "f64/sum", "allreduce": "f64/sum", "allgather": "u8", "allgatherv": "u8",
+                      "reduce_scatter_block": "f64/sum", "reduce_scatter": "f64/sum", "gather": "u8", "scatter": "u8",
+                      "alltoall": "u8", "scan": "f64/sum"}
+CHOICE_LENGTHS = {"8": 8, "512": 512, "4K": 4 << 10, "16K": 16 << 10, "64K": 64 << 10, "256K": 256 << 10, "1M": 1 << 20,
+                  "4M": 4 << 20, "16M": 16 << 20}
+WHOLE = ("bcast", "reduce", "allreduce", "scan")  # the vector of a rank is as long as all data
+MOST_BYTES = 64 << 20  # longer buffers are left out
+
+
+def choices(chosen):
+    """The algorithm that the table chooses between nodes of several ranks for each collective, and how many
+    times as long it takes as the fastest algorithm, which is named if the factor exceeds 1.1. The ranks of
+    a node share a port, and its memory."""
+    lengths = [length for length in CHOICE_LENGTHS if not chosen.lengths or length in chosen.lengths]
+    for network in NETWORKS:
+        for coll, words in CHOICE_COLLECTIVES.items():
+            yield f"| {coll}, {network} | " + " | ".join(lengths) + " |"
+            yield "|---" * (1 + len(lengths)) + "|"
+            for nodes, p in CHOICE_MAPS.items():
+                if p <= chosen.most:
+                    cells = [choice_cell(chosen, f"{coll}/{words}/{length}/p{p}@nodes:{nodes}", "all", network, model(network, nodes, p))
+                             if coll in WHOLE or CHOICE_LENGTHS[length] * p <= MOST_BYTES else "" for length in lengths]
+                    yield f"| `{nodes}` | " + " | ".join(cells) + " |"
+            yield ""
 
 
 # ---- Orders: alltoall by puts in rank order and in random order, whole segments and chunks ----
@@ -199,7 +230,7 @@ def rates(chosen):
         yield f"| {problem} | {algorithm} | {messages} | {median:.2f} | {messages / median / 1e6:.1f} |"
 
 
-LISTS = {"nodes": nodes, "allreduces": allreduces, "orders": orders, "halving": halving, "rates": rates}
+LISTS = {"nodes": nodes, "allreduces": allreduces, "choices": choices, "orders": orders, "halving": halving, "rates": rates}
 
 
 def options():
@@ -209,7 +240,8 @@ def options():
     parser.add_argument("--networks", nargs="+", default=["torus:8x8x16", "tree:2x1024"], help="of `orders`")
     parser.add_argument("--ranks", type=int, default=1024, help="of each network of `orders` (1024)")
     parser.add_argument("--most", type=int, default=1 << 20, metavar="RANKS",
-                        help="`allreduces`, `halving` and `rates` leave out problems of more ranks (1048576)")
+                        help="`allreduces`, `choices`, `halving` and `rates` leave out problems of more ranks (1048576)")
+    parser.add_argument("--lengths", nargs="+", choices=CHOICE_LENGTHS, metavar="LENGTH", help="of `choices` (all)")
     parser.add_argument("--repeats", type=int, default=5, help="runs of each problem of `rates`; the median counts (5)")
     parser.add_argument("--build", default=os.path.join(peers.HERE, "..", "build", "release"), metavar="FOLDER",
                         help="where Tutti was built (build/release)")

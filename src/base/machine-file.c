@@ -228,6 +228,18 @@ static bool may_try(const char *path)
     return llabs((long long)time(NULL) - is.st_mtime) > AGAIN_S;
 }
 
+/* Returns the speed of a link in Mbit/s: the setting, or else the speed of a stream of long
+ * messages between two nodes, if the model has a network; 0: neither is known. */
+static int32_t link_of(const struct tt_machine_in_force *machine)
+{
+    enum { LONGEST = TT_MACHINE_POINTS - 1 };
+    int64_t gap = machine->model.network.wire[TT_MACHINE_wire_gap][LONGEST];
+    int64_t wanted = tt_setting_int_or("TUTTI_LINK_MBIT", -1);
+    if (wanted >= 0) return (int32_t)wanted;
+    if (gap == 0) return 0;
+    return (int32_t)tt_min(INT32_MAX, tt_machine_bytes[LONGEST] * 8 * 1000000 / gap);
+}
+
 /* Decides how this job chooses algorithms. TUTTI_CHOICE=measure works without a model, too, because
  * it then tries the algorithms of the table; so a missing model causes no warning with this
  * setting. */
@@ -243,6 +255,7 @@ void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *
     if (!found && measure && may) found = measure(path, demands, &machine->model, why);
     machine->measures = wanted == CHOICE_MEASURE;
     if (found) machine->use = wanted == CHOICE_TABLE ? TT_MACHINE_TABLE : TT_MACHINE_ESTIMATE;
+    machine->link_mbit = link_of(machine);
     if (!found && (wanted == CHOICE_ESTIMATE || tt_setting("TUTTI_MACHINE")))
         tt_warn("there is no model of this machine, so the table chooses: %s", why);
 }

@@ -129,6 +129,7 @@ enum tt_machine_use {
 struct tt_machine_in_force {
     uint32_t use;            /* enum tt_machine_use */
     uint32_t measures;       /* 1: the first calls measure algorithms (choose/measure.h); else 0 */
+    int32_t link_mbit;       /* the speed of a machine's link to other machines; 0: not known */
     struct tt_machine model; /* valid unless `use` is TT_MACHINE_UNKNOWN */
 };
 
@@ -173,17 +174,22 @@ tutti_status tt_machine_write(const char *path, const struct tt_machine *machine
 /* Writes a file without a model, whose age says when a job has begun to measure one. Errors:
  * SYSTEM. */
 tutti_status tt_machine_begin(const char *path);
-/* Fills in what this process would use as rank 0 of a job. If there is no model, `why` has the
- * reason. Warns if TUTTI_CHOICE demands the estimate without a model, and if TUTTI_MACHINE names a
- * file that cannot be used. `measure` measures a new model (choose/calibrate.h); NULL: no model is
- * measured. It is called if no model was found, because there is no file or the file in the cache
- * folder does not fit. It is not called if TUTTI_MACHINE names a file that exists. `demanded`:
- * TUTTI_CHOICE is `estimate` or `measure`. With `auto`, `measure` is called only for a file in the
- * cache folder, and only if no job has begun to measure in the last ten minutes. */
+/* Fills in what this process would use as rank 0 of a job. The speed of a link is that of the
+ * setting TUTTI_LINK_MBIT, or else that of the model's network, if there is one. If there is no
+ * model, `why` has the reason. Warns if TUTTI_CHOICE demands the estimate without a model, and if
+ * TUTTI_MACHINE names a file that cannot be used. `measure` measures a new model
+ * (choose/calibrate.h); NULL: no model is measured. It is called if no model was found, because
+ * there is no file or the file in the cache folder does not fit. It is not called if TUTTI_MACHINE
+ * names a file that exists. `demanded`: TUTTI_CHOICE is `estimate` or `measure`. With `auto`,
+ * `measure` is called only for a file in the cache folder, and only if no job has begun to measure
+ * in the last ten minutes. */
 typedef bool tt_machine_measure(const char *path, bool demanded, struct tt_machine *machine,
                                 char why[TT_MACHINE_WHY]);
 void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *measure,
                        char why[TT_MACHINE_WHY]);
+/* Returns the speed of this machine's fastest link to other machines in Mbit/s, as the kernel
+ * states it; 0: the kernel does not know. Reads files of the kernel, and does not block. */
+int tt_link_mbit(void);
 /* Finds the path of this machine's file, and reads the file. If it returns false, `why` has the
  * reason, and `path` may be empty. */
 bool tt_machine_find(struct tt_machine *machine, char path[TT_MACHINE_PATH],

@@ -430,16 +430,21 @@ static void begin_machine(struct tt_fabric *f)
 {
     char why[TT_MACHINE_WHY];
     if (f->me != 0 || f->size == 1) return;
-    tt_machine_decide(&f->common->machine, f->measure_machine, why);
+    struct tt_machine_in_force *machine = &f->common->machine;
+    tt_machine_decide(machine, f->measure_machine, why);
+    if (f->job->nodes > 1 && machine->link_mbit == 0 && !tt_setting("TUTTI_LINK_MBIT"))
+        machine->link_mbit = tt_link_mbit();
     f->common->wisdom = f->wisdom;
     if (!tt_log_on(TT_LOG_boot)) return;
     if (f->wisdom.n > 0) tt_log("%u lines of wisdom are in force", (unsigned)f->wisdom.n);
-    if (f->common->machine.measures) tt_log("the first calls of a shape measure algorithms");
-    if (f->common->machine.use == TT_MACHINE_UNKNOWN)
+    if (machine->link_mbit > 0)
+        tt_log("a machine's link to other machines has %d Mbit/s", (int)machine->link_mbit);
+    if (machine->measures) tt_log("the first calls of a shape measure algorithms");
+    if (machine->use == TT_MACHINE_UNKNOWN)
         tt_log("there is no model of this machine: %s", why);
     else
         tt_log("the model of this machine is known; %s chooses algorithms",
-               f->common->machine.use == TT_MACHINE_ESTIMATE ? "its estimate" : "the table");
+               machine->use == TT_MACHINE_ESTIMATE ? "its estimate" : "the table");
 }
 
 /* ---- Rankings ----

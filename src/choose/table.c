@@ -210,6 +210,9 @@ static bool is_roomy(const struct tt_call *call, const struct tt_map *map)
     return !call->shared && map->p >= MANY && map->p <= map->cores;
 }
 
+/* Limits for the rows of `spread`, below. */
+enum { FEW = 4, SEVERAL = 8, SMALL = 8, LARGE = 24, SIMULATED = 128 };
+
 /* Whether the ranks of each node are adjacent. */
 static bool is_adjacent(const struct tt_map *map)
 {
@@ -295,12 +298,67 @@ static bool has_adapters(const struct tt_map *map)
 }
 
 /* Whether the nodes are machines of their own, and a chain of all ranks comes to each of them once.
- * Then 2 MiB pass along a chain of up to CHAINED ranks in less time than by `composed`, whose
+ * Then 2 MiB pass along a chain of up to LARGE ranks in less time than by `composed`, whose
  * leaders send each byte twice. A longer chain takes too long to begin. */
 static bool suits_chain(const struct tt_map *map)
 {
-    enum { CHAINED = 24 };
-    return !map->one_kernel && is_adjacent(map) && map->p <= CHAINED;
+    return !map->one_kernel && is_adjacent(map) && map->p <= LARGE;
+}
+
+/* Whether the nodes are machines of their own, and the ranks are not more than those for which the
+ * rows with this condition were simulated. */
+static bool is_simulated(const struct tt_map *map)
+{
+    return !map->one_kernel && map->p <= SIMULATED;
+}
+
+static bool is_small(const struct tt_map *map)
+{
+    return is_simulated(map) && map->p <= SMALL && is_adjacent(map);
+}
+
+static bool is_large(const struct tt_map *map)
+{
+    return is_simulated(map) && map->p > LARGE && is_adjacent(map);
+}
+
+/* Whether there are so many nodes that a ring of their leaders takes long to pass on a short
+ * message. */
+static bool is_wide(const struct tt_map *map)
+{
+    return is_simulated(map) && map->nodes > FEW && is_adjacent(map);
+}
+
+static bool has_equal_nodes(const struct tt_map *map)
+{
+    int least, most;
+    node_sizes(map, &least, &most);
+    return is_simulated(map) && least == most;
+}
+
+static bool lacks_parts(const struct tt_map *map)
+{
+    return is_simulated(map) && is_adjacent(map) && !has_parts(map);
+}
+
+static bool is_dealt(const struct tt_map *map)
+{
+    return is_simulated(map) && !is_adjacent(map);
+}
+
+/* Whether all ranks may pass 4 MiB along a chain: the nodes are machines of their own, and the
+ * chain comes to each of them once. */
+static bool suits_long_chain(const struct tt_map *map)
+{
+    return is_simulated(map) && is_adjacent(map);
+}
+
+/* Whether `parts` suits the nodes, for shorter vectors than has_adapters says, and whether the root
+ * of a long gather or scatter may exchange a message with each rank. If the nodes are very uneven,
+ * the root waits for the ranks of one node after the other. */
+static bool has_simulated_parts(const struct tt_map *map)
+{
+    return is_simulated(map) && has_parts(map);
 }
 
 /* Whether the nodes are containers of one machine, and the ranks take turns on its processors. */
@@ -349,26 +407,33 @@ static bool is_cube(const struct tt_map *map)
     return is_power_of_two(map->p);
 }
 
-/* The rows come from two sources. Those for containers of one machine, for up to SEVERAL nodes with
- * up to SEVERAL ranks each, and those for a single rank on each node come from measurements between
- * network namespaces of a machine (bench/results), with two processors, and with a processor for
- * each of 16 ranks. The other rows come from simulations in which the ranks of a node share an
- * adapter (bench/results/simulated.md): those for an allreduce from simulations of networks of 1,
- * 10 and 100 Gbit/s, and the others from simulations in which a message between nodes costs ten
- * times as much as a message within a node. In the measurements a message of few bytes takes as
- * long as sending some 20 KB, so algorithms with few messages are chosen up to 64 KiB; in the other
- * simulations it took as long as sending 1 KB. Between the namespaces, the time of a short message
- * depends on how often a rank waits for another one. Over cables of 1 and 10 Gbit/s, and from some
- * 64 KiB on, the time also depends on the bytes on the busiest cable. An allreduce by `parts` takes
- * at most about as long as by `composed` if the ranks of a node share an adapter, because they
- * share the work within the node; if each rank has an adapter, it takes a fraction of that time. If
- * one node has more than twice as many ranks as another, most of its ranks have no part, and for
- * long vectors a ring takes less time. If the nodes are containers of one machine, between which no
- * cable limits the messages, the processors are busy with copying. Where ranks take turns on the
- * processors, the tree of `logical` was measured to be the fastest for most sizes, on up to SEVERAL
- * nodes with up to SEVERAL ranks each. Where each rank has a processor, those algorithms are faster
- * in which all ranks copy at the same time. */
-enum { FEW = 4, SEVERAL = 8 }; /* values of the limits most_nodes and most_on_node */
+/* The rows come from three sources. Those for containers of one machine, for up to SEVERAL nodes
+ * with up to SEVERAL ranks each, and those for a single rank on each node come from measurements
+ * between network namespaces of a machine (bench/results), with two processors, and with a
+ * processor for each of 16 ranks. The rows with a least speed of the link, those whose condition
+ * includes is_simulated, and those for an allreduce come from simulations of up to SIMULATED ranks
+ * on networks of 1, 10, 25 and 100 Gbit/s in which the ranks of a node share an adapter
+ * (bench/results/simulated.md). The other rows come from simulations in which a message between
+ * nodes costs ten times as much as a message within a node. In the measurements a message of few
+ * bytes takes as long as sending some 20 KB, so algorithms with few messages are chosen up to 64
+ * KiB; in the other simulations it took as long as sending 1 KB. Between the namespaces, the time
+ * of a short message depends on how often a rank waits for another one. Over cables of 1 and 10
+ * Gbit/s, and from some 64 KiB on, the time also depends on the bytes on the busiest cable. An
+ * allreduce by `parts` takes at most about as long as by `composed` if the ranks of a node share an
+ * adapter, because they share the work within the node; if each rank has an adapter, it takes a
+ * fraction of that time. If one node has more than twice as many ranks as another, most of its
+ * ranks have no part, and for long vectors a ring takes less time. If the nodes are containers of
+ * one machine, between which no cable limits the messages, the processors are busy with copying.
+ * Where ranks take turns on the processors, the tree of `logical` was measured to be the fastest
+ * for most sizes, on up to SEVERAL nodes with up to SEVERAL ranks each. Where each rank has a
+ * processor, those algorithms are faster in which all ranks copy at the same time.
+ *
+ * The speed of the link decides whether an algorithm should consider the nodes. A link of 100
+ * Gbit/s moves a byte in less time than a processor copies one. Then algorithms that ignore nodes
+ * are faster for long vectors, because `composed` and `parts` copy each byte several times within a
+ * node. On a slow link the bytes between nodes take nearly all of the time. The least speeds lie
+ * between those of usual links: MEDIUM between 10 and 25 Gbit/s, and FAST between 25 and 100. */
+enum { MEDIUM = 16000, FAST = 50000 }; /* values of least_mbit */
 struct spread_row {
     const struct tt_algorithm *algorithm;
     int64_t least_bytes, most_bytes;
@@ -376,117 +441,191 @@ struct spread_row {
     int most_on_node; /* the most ranks of a node */
     bool shares;      /* true: some node must have several ranks; false: no node may have several */
     bool (*fits)(const struct tt_map *map); /* a further condition; NULL: there is none */
+    /* The least speed of a node's link. A row with such a speed is for at most SIMULATED ranks; 0:
+     * the row is for any speed, also if the speed is not known. */
+    int least_mbit;
 };
 
 static const struct spread_row spread[] = {
-    {&tt_barrier_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_barrier_dissemination, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_bcast_logical, 8 << 10, ANY, FEW, FEW, true, is_one_kernel},
-    {&tt_bcast_logical, 16 << 10, 512 << 10, SEVERAL, SEVERAL, true, is_crowded_kernel},
-    {&tt_bcast_binomial, 512 << 10, ANY, SEVERAL, SEVERAL, true, is_adjacent_crowd},
-    {&tt_bcast_logical, 8 << 10, 256 << 10, 2, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_bcast_two_tree, 32 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_bcast_logical, 8 << 10, 64 << 10, FEW, FEW, true, NULL},
-    {&tt_bcast_logical, 256 << 10, ANY, 2, ANY_RANKS, true, NULL},
-    {&tt_bcast_chain, 2 << 20, ANY, ANY_RANKS, ANY_RANKS, true, suits_chain},
-    {&tt_bcast_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_bcast_binomial, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_bcast_binomial, 0, ANY, 2, ANY_RANKS, false, is_one_kernel},
-    {&tt_bcast_binomial, 0, ANY, FEW, ANY_RANKS, false, is_crowded_kernel},
-    {&tt_bcast_two_tree, 0, ANY, ANY_RANKS, ANY_RANKS, false, is_roomy_kernel},
-    {&tt_bcast_scatter_allgather, 0, 512 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_bcast_two_tree, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_reduce_logical, 8 << 10, ANY, FEW, FEW, true, is_crowded_kernel},
-    {&tt_reduce_logical, 16 << 10, ANY, SEVERAL, SEVERAL, true, is_crowded_kernel},
-    {&tt_reduce_logical, 8 << 10, 128 << 10, FEW, FEW, true, is_roomy_kernel},
-    {&tt_reduce_two_tree, 32 << 10, 384 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_reduce_halving, 384 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_reduce_logical, 8 << 10, 64 << 10, FEW, FEW, true, NULL},
-    {&tt_reduce_chain, 2 << 20, ANY, ANY_RANKS, ANY_RANKS, true, suits_chain},
-    {&tt_reduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_reduce_binomial, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_reduce_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_allreduce_logical, 16 << 10, 2 << 20, FEW, FEW, true, is_crowded_kernel},
-    {&tt_allreduce_logical, 16 << 10, ANY, SEVERAL, SEVERAL, true, is_even_crowd},
-    {&tt_allreduce_halving, 96 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_cube},
-    {&tt_allreduce_ring, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_allreduce_parts, 4 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_adapters},
-    {&tt_allreduce_halving, 128 << 10, 4 << 20, FEW, FEW, true, is_crowded_cube},
-    {&tt_allreduce_logical, 16 << 10, 64 << 10, FEW, FEW, true, is_roomy_kernel},
-    {&tt_allreduce_parts, 8 << 10, 96 << 10, 2, ANY_RANKS, true, has_roomy_parts},
-    {&tt_allreduce_doubling, 8 << 10, 96 << 10, SEVERAL, FEW, true, is_roomy_kernel},
-    {&tt_allreduce_parts, 512 << 10, ANY, 2, ANY_RANKS, true, has_parts},
-    {&tt_allreduce_composed, 0, ANY, 2, ANY_RANKS, true, NULL},
-    {&tt_allreduce_ring, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
-    {&tt_allreduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_allreduce_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_allreduce_ring, 512 << 10, ANY, FEW, ANY_RANKS, false, NULL},
-    {&tt_allreduce_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_reduce_scatter_block_halving, 64 << 10, ANY, 2, ANY_RANKS, true, is_crowded_cube},
-    {&tt_reduce_scatter_block_composed, 0, 2 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_reduce_scatter_block_circulant, 0, 8 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_reduce_scatter_block_halving, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_cube},
-    {&tt_reduce_scatter_block_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_reduce_scatter_block_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_adapters},
-    {&tt_reduce_scatter_block_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_reduce_scatter_block_circulant, 0, 32 << 10, 8, ANY_RANKS, false, NULL},
-    {&tt_reduce_scatter_block_circulant, 0, 16 << 10, 16, ANY_RANKS, false, NULL},
-    {&tt_reduce_scatter_block_circulant, 0, 4 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_reduce_scatter_block_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, is_cube},
-    {&tt_reduce_scatter_block_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_reduce_scatter_halving, 64 << 10, ANY, 2, ANY_RANKS, true, is_crowded_cube},
-    {&tt_reduce_scatter_composed, 0, 2 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_reduce_scatter_circulant, 0, 8 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_reduce_scatter_halving, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_cube},
-    {&tt_reduce_scatter_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_reduce_scatter_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_adapters},
-    {&tt_reduce_scatter_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_reduce_scatter_circulant, 0, 32 << 10, 8, ANY_RANKS, false, NULL},
-    {&tt_reduce_scatter_circulant, 0, 16 << 10, 16, ANY_RANKS, false, NULL},
-    {&tt_reduce_scatter_circulant, 0, 4 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_reduce_scatter_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, is_cube},
-    {&tt_reduce_scatter_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_gather_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_gather_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_allgather_neighbour, 12 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_allgather_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_adapters},
-    {&tt_allgather_ring, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
-    {&tt_allgather_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_allgather_bruck, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_allgather_neighbour, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_allgather_bruck, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_allgatherv_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_adapters},
-    {&tt_allgatherv_ring, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent},
-    {&tt_allgatherv_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_allgatherv_bruck, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_alltoall_pairwise, 3 << 10, ANY, 2, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_alltoall_composed, 0, 4 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_alltoall_pairwise, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel},
-    {&tt_alltoall_composed, 0, 16 << 10, FEW, FEW, true, NULL},
-    {&tt_alltoall_composed, 0, 8 << 10, SEVERAL, SEVERAL, true, NULL},
-    {&tt_alltoall_composed, 0, 512, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_alltoall_bruck, 0, 8 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_scatter_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_scatter_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_scatter_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_scan_composed, 0, 64 << 10, ANY_RANKS, ANY_RANKS, true, is_adjacent},
-    {&tt_scan_composed, 0, 512, FEW, ANY_RANKS, true, NULL},
-    {&tt_scan_composed, 0, 64, ANY_RANKS, ANY_RANKS, true, doubling_is_dear},
-    {&tt_scan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_scan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_scan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_scan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_exscan_composed, 0, 64 << 10, ANY_RANKS, ANY_RANKS, true, is_adjacent},
-    {&tt_exscan_composed, 0, 512, FEW, ANY_RANKS, true, NULL},
-    {&tt_exscan_composed, 0, 64, ANY_RANKS, ANY_RANKS, true, doubling_is_dear},
-    {&tt_exscan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_exscan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_exscan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_exscan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_gatherv_linear, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_gatherv_linear, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
-    {&tt_scatterv_linear, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL},
-    {&tt_scatterv_linear, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL},
+    {&tt_barrier_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_barrier_dissemination, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_bcast_logical, 8 << 10, ANY, FEW, FEW, true, is_one_kernel, 0},
+    {&tt_bcast_logical, 16 << 10, 512 << 10, SEVERAL, SEVERAL, true, is_crowded_kernel, 0},
+    {&tt_bcast_binomial, 512 << 10, ANY, SEVERAL, SEVERAL, true, is_adjacent_crowd, 0},
+    {&tt_bcast_logical, 8 << 10, 256 << 10, 2, ANY_RANKS, true, is_roomy_kernel, 0},
+    {&tt_bcast_two_tree, 32 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel, 0},
+    {&tt_bcast_scatter_allgather, 128 << 10, 4 << 20, ANY_RANKS, ANY_RANKS, true, is_large, FAST},
+    {&tt_bcast_binomial, 32 << 10, 128 << 10, FEW, FEW, true, NULL, FAST},
+    {&tt_bcast_two_tree, 64 << 10, 1 << 20, ANY_RANKS, ANY_RANKS, true, is_adjacent, FAST},
+    {&tt_bcast_composed, 4 << 10, 256 << 10, ANY_RANKS, ANY_RANKS, true, NULL, FAST},
+    {&tt_bcast_binomial, 32 << 10, 256 << 10, ANY_RANKS, ANY_RANKS, true, is_large, MEDIUM},
+    {&tt_bcast_logical, 0, 128 << 10, ANY_RANKS, ANY_RANKS, true, NULL, MEDIUM},
+    {&tt_bcast_logical, 0, 512, ANY_RANKS, ANY_RANKS, true, is_simulated, 0},
+    {&tt_bcast_chain, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_small, 0},
+    {&tt_bcast_chain, 4 << 20, ANY, ANY_RANKS, ANY_RANKS, true, suits_long_chain, 0},
+    {&tt_bcast_logical, 4 << 10, 8 << 10, FEW, FEW, true, is_simulated, 0},
+    {&tt_bcast_logical, 256 << 10, ANY, 2, ANY_RANKS, true, NULL, 0},
+    {&tt_bcast_chain, 2 << 20, ANY, ANY_RANKS, ANY_RANKS, true, suits_chain, 0},
+    {&tt_bcast_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_bcast_binomial, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_bcast_binomial, 0, ANY, 2, ANY_RANKS, false, is_one_kernel, 0},
+    {&tt_bcast_binomial, 0, ANY, FEW, ANY_RANKS, false, is_crowded_kernel, 0},
+    {&tt_bcast_two_tree, 0, ANY, ANY_RANKS, ANY_RANKS, false, is_roomy_kernel, 0},
+    {&tt_bcast_scatter_allgather, 0, 512 << 10, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_bcast_two_tree, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_reduce_logical, 8 << 10, ANY, FEW, FEW, true, is_crowded_kernel, 0},
+    {&tt_reduce_logical, 16 << 10, ANY, SEVERAL, SEVERAL, true, is_crowded_kernel, 0},
+    {&tt_reduce_logical, 8 << 10, 128 << 10, FEW, FEW, true, is_roomy_kernel, 0},
+    {&tt_reduce_two_tree, 32 << 10, 384 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel, 0},
+    {&tt_reduce_halving, 384 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel, 0},
+    {&tt_reduce_two_tree, 512 << 10, 1 << 20, ANY_RANKS, ANY_RANKS, true, suits_chain, FAST},
+    {&tt_reduce_two_tree, 1 << 20, ANY, ANY_RANKS, ANY_RANKS, true, is_large, FAST},
+    {&tt_reduce_composed, 4 << 10, 16 << 10, FEW, FEW, true, NULL, FAST},
+    {&tt_reduce_two_tree, 4 << 10, 16 << 10, ANY_RANKS, ANY_RANKS, true, is_large, FAST},
+    {&tt_reduce_two_tree, 8 << 10, 16 << 10, ANY_RANKS, ANY_RANKS, true, is_adjacent, FAST},
+    {&tt_reduce_halving, 16 << 10, 512 << 10, ANY_RANKS, ANY_RANKS, true, is_adjacent, FAST},
+    {&tt_reduce_composed, 0, 8 << 10, 2, ANY_RANKS, true, NULL, MEDIUM},
+    {&tt_reduce_logical, 0, 8 << 10, ANY_RANKS, ANY_RANKS, true, NULL, MEDIUM},
+    {&tt_reduce_composed, 16 << 10, 32 << 10, ANY_RANKS, ANY_RANKS, true, is_simulated, 0},
+    {&tt_reduce_logical, 0, 512, ANY_RANKS, ANY_RANKS, true, is_simulated, 0},
+    {&tt_reduce_chain, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_small, 0},
+    {&tt_reduce_chain, 4 << 20, ANY, ANY_RANKS, ANY_RANKS, true, suits_long_chain, 0},
+    {&tt_reduce_logical, 8 << 10, 64 << 10, FEW, FEW, true, NULL, 0},
+    {&tt_reduce_chain, 1 << 20, ANY, ANY_RANKS, ANY_RANKS, true, suits_chain, 0},
+    {&tt_reduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_reduce_binomial, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_reduce_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_allreduce_logical, 16 << 10, 2 << 20, FEW, FEW, true, is_crowded_kernel, 0},
+    {&tt_allreduce_logical, 16 << 10, ANY, SEVERAL, SEVERAL, true, is_even_crowd, 0},
+    {&tt_allreduce_halving, 96 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_cube, 0},
+    {&tt_allreduce_ring, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel, 0},
+    {&tt_allreduce_parts, 4 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_equal_nodes, FAST},
+    {&tt_allreduce_doubling, 4 << 10, 16 << 10, ANY_RANKS, ANY_RANKS, true, lacks_parts, FAST},
+    {&tt_allreduce_ring, 32 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_small, FAST},
+    {&tt_allreduce_parts, 4 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_adapters, 0},
+    {&tt_allreduce_halving, 128 << 10, 4 << 20, FEW, FEW, true, is_crowded_cube, 0},
+    {&tt_allreduce_logical, 16 << 10, 64 << 10, FEW, FEW, true, is_roomy_kernel, 0},
+    {&tt_allreduce_parts, 8 << 10, 96 << 10, 2, ANY_RANKS, true, has_roomy_parts, 0},
+    {&tt_allreduce_doubling, 8 << 10, 96 << 10, SEVERAL, FEW, true, is_roomy_kernel, 0},
+    {&tt_allreduce_parts, 512 << 10, ANY, 2, ANY_RANKS, true, has_parts, 0},
+    {&tt_allreduce_composed, 0, ANY, 2, ANY_RANKS, true, NULL, 0},
+    {&tt_allreduce_ring, 512 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent, 0},
+    {&tt_allreduce_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_allreduce_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_allreduce_ring, 512 << 10, ANY, FEW, ANY_RANKS, false, NULL, 0},
+    {&tt_allreduce_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_reduce_scatter_block_halving, 64 << 10, ANY, 2, ANY_RANKS, true, is_crowded_cube, 0},
+    {&tt_reduce_scatter_block_composed, 0, 2 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel, 0},
+    {&tt_reduce_scatter_block_circulant, 0, 8 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel,
+     0},
+    {&tt_reduce_scatter_block_halving, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_cube, 0},
+    {&tt_reduce_scatter_block_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel, 0},
+    {&tt_reduce_scatter_block_halving, 4 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent, FAST},
+    {&tt_reduce_scatter_block_halving, 128 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_small,
+     MEDIUM},
+    {&tt_reduce_scatter_block_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_dealt, MEDIUM},
+    {&tt_reduce_scatter_block_parts, 512, ANY, ANY_RANKS, ANY_RANKS, true, has_simulated_parts, 0},
+    {&tt_reduce_scatter_block_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_adapters, 0},
+    {&tt_reduce_scatter_block_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_reduce_scatter_block_circulant, 0, 32 << 10, 8, ANY_RANKS, false, NULL, 0},
+    {&tt_reduce_scatter_block_circulant, 0, 16 << 10, 16, ANY_RANKS, false, NULL, 0},
+    {&tt_reduce_scatter_block_circulant, 0, 4 << 10, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_reduce_scatter_block_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, is_cube, 0},
+    {&tt_reduce_scatter_block_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_reduce_scatter_halving, 64 << 10, ANY, 2, ANY_RANKS, true, is_crowded_cube, 0},
+    {&tt_reduce_scatter_composed, 0, 2 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel, 0},
+    {&tt_reduce_scatter_circulant, 0, 8 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel, 0},
+    {&tt_reduce_scatter_halving, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_cube, 0},
+    {&tt_reduce_scatter_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel, 0},
+    {&tt_reduce_scatter_halving, 4 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent, FAST},
+    {&tt_reduce_scatter_halving, 128 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_small, MEDIUM},
+    {&tt_reduce_scatter_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_dealt, MEDIUM},
+    {&tt_reduce_scatter_parts, 512, ANY, ANY_RANKS, ANY_RANKS, true, has_simulated_parts, 0},
+    {&tt_reduce_scatter_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_adapters, 0},
+    {&tt_reduce_scatter_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_reduce_scatter_circulant, 0, 32 << 10, 8, ANY_RANKS, false, NULL, 0},
+    {&tt_reduce_scatter_circulant, 0, 16 << 10, 16, ANY_RANKS, false, NULL, 0},
+    {&tt_reduce_scatter_circulant, 0, 4 << 10, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_reduce_scatter_halving, 0, ANY, ANY_RANKS, ANY_RANKS, false, is_cube, 0},
+    {&tt_reduce_scatter_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_gather_linear, 4 << 10, ANY, SEVERAL, SEVERAL, true, NULL, FAST},
+    {&tt_gather_logical, 0, 64, ANY_RANKS, ANY_RANKS, true, is_large, 0},
+    {&tt_gather_linear, 16 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_simulated_parts, 0},
+    {&tt_gather_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_gather_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_allgather_neighbour, 12 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel, 0},
+    {&tt_allgather_ring, 8 << 10, ANY, FEW, ANY_RANKS, true, NULL, FAST},
+    {&tt_allgather_neighbour, 4 << 10, 16 << 10, ANY_RANKS, ANY_RANKS, true, is_adjacent, FAST},
+    {&tt_allgather_circulant, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_dealt, MEDIUM},
+    {&tt_allgather_composed, 0, 8 << 10, 2, ANY_RANKS, true, NULL, MEDIUM},
+    {&tt_allgather_doubling, 0, 512, ANY_RANKS, ANY_RANKS, true, is_adjacent_cube, MEDIUM},
+    {&tt_allgather_neighbour, 0, 32 << 10, ANY_RANKS, ANY_RANKS, true, is_small, MEDIUM},
+    {&tt_allgather_ring, 16 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent, MEDIUM},
+    {&tt_allgather_composed, 16 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_large, 0},
+    {&tt_allgather_parts, 1 << 10, 8 << 10, ANY_RANKS, ANY_RANKS, true, has_simulated_parts, 0},
+    {&tt_allgather_ring, 16 << 10, ANY, ANY_RANKS, ANY_RANKS, true, lacks_parts, 0},
+    {&tt_allgather_doubling, 0, 64, ANY_RANKS, ANY_RANKS, true, is_wide, 0},
+    {&tt_allgather_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_adapters, 0},
+    {&tt_allgather_ring, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent, 0},
+    {&tt_allgather_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_allgather_bruck, 0, 16 << 10, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_allgather_neighbour, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_allgather_bruck, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_allgatherv_ring, 16 << 10, ANY, FEW, ANY_RANKS, true, NULL, FAST},
+    {&tt_allgatherv_ring, 4 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent, FAST},
+    {&tt_allgatherv_bruck, 0, 512, ANY_RANKS, ANY_RANKS, true, is_large, MEDIUM},
+    {&tt_allgatherv_ring, 16 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent, MEDIUM},
+    {&tt_allgatherv_ring, 16 << 10, ANY, ANY_RANKS, ANY_RANKS, true, lacks_parts, 0},
+    {&tt_allgatherv_circulant, 0, 64, ANY_RANKS, ANY_RANKS, true, is_wide, 0},
+    {&tt_allgatherv_parts, 1 << 10, 32 << 10, ANY_RANKS, ANY_RANKS, true, has_simulated_parts, 0},
+    {&tt_allgatherv_parts, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_adapters, 0},
+    {&tt_allgatherv_ring, 64 << 10, ANY, ANY_RANKS, ANY_RANKS, true, is_adjacent, 0},
+    {&tt_allgatherv_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_allgatherv_bruck, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_alltoall_pairwise, 3 << 10, ANY, 2, ANY_RANKS, true, is_roomy_kernel, 0},
+    {&tt_alltoall_composed, 0, 4 << 10, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel, 0},
+    {&tt_alltoall_pairwise, 0, ANY, ANY_RANKS, ANY_RANKS, true, is_roomy_kernel, 0},
+    {&tt_alltoall_pairwise, 4 << 10, ANY, ANY_RANKS, ANY_RANKS, true, NULL, FAST},
+    {&tt_alltoall_hypercube, 0, 16 << 10, FEW, FEW, true, NULL, MEDIUM},
+    {&tt_alltoall_hypercube, 0, 4 << 10, ANY_RANKS, ANY_RANKS, true, has_equal_nodes, MEDIUM},
+    {&tt_alltoall_bruck, 0, 64, ANY_RANKS, ANY_RANKS, true, is_wide, 0},
+    {&tt_alltoall_pairwise, 8 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_equal_nodes, 0},
+    {&tt_alltoall_composed, 0, 16 << 10, FEW, FEW, true, NULL, 0},
+    {&tt_alltoall_composed, 0, 8 << 10, SEVERAL, SEVERAL, true, NULL, 0},
+    {&tt_alltoall_composed, 0, 512, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_alltoall_bruck, 0, 8 << 10, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_scatter_linear, 4 << 10, ANY, SEVERAL, SEVERAL, true, NULL, FAST},
+    {&tt_scatter_logical, 0, 64, ANY_RANKS, ANY_RANKS, true, is_large, 0},
+    {&tt_scatter_linear, 32 << 10, ANY, ANY_RANKS, ANY_RANKS, true, has_simulated_parts, 0},
+    {&tt_scatter_composed, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_scatter_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_scatter_binomial, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_scan_doubling, 0, 16 << 10, ANY_RANKS, ANY_RANKS, true, lacks_parts, MEDIUM},
+    {&tt_scan_doubling, 512, 128 << 10, ANY_RANKS, ANY_RANKS, true, NULL, FAST},
+    {&tt_scan_composed, 0, 256 << 10, ANY_RANKS, ANY_RANKS, true, is_large, MEDIUM},
+    {&tt_scan_composed, 0, 128 << 10, ANY_RANKS, ANY_RANKS, true, is_wide, 0},
+    {&tt_scan_composed, 0, 64 << 10, ANY_RANKS, ANY_RANKS, true, is_adjacent, 0},
+    {&tt_scan_composed, 0, 512, FEW, ANY_RANKS, true, NULL, 0},
+    {&tt_scan_composed, 0, 64, ANY_RANKS, ANY_RANKS, true, doubling_is_dear, 0},
+    {&tt_scan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_scan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_scan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_scan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_exscan_doubling, 0, 16 << 10, ANY_RANKS, ANY_RANKS, true, lacks_parts, MEDIUM},
+    {&tt_exscan_doubling, 512, 128 << 10, ANY_RANKS, ANY_RANKS, true, NULL, FAST},
+    {&tt_exscan_composed, 0, 256 << 10, ANY_RANKS, ANY_RANKS, true, is_large, MEDIUM},
+    {&tt_exscan_composed, 0, 128 << 10, ANY_RANKS, ANY_RANKS, true, is_wide, 0},
+    {&tt_exscan_composed, 0, 64 << 10, ANY_RANKS, ANY_RANKS, true, is_adjacent, 0},
+    {&tt_exscan_composed, 0, 512, FEW, ANY_RANKS, true, NULL, 0},
+    {&tt_exscan_composed, 0, 64, ANY_RANKS, ANY_RANKS, true, doubling_is_dear, 0},
+    {&tt_exscan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_exscan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_exscan_doubling, 0, 64 << 10, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_exscan_chain, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_gatherv_linear, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_gatherv_linear, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL, 0},
+    {&tt_scatterv_linear, 0, ANY, ANY_RANKS, ANY_RANKS, true, NULL, 0},
+    {&tt_scatterv_linear, 0, ANY, ANY_RANKS, ANY_RANKS, false, NULL, 0},
 };
 
 /* Returns the bytes by which a row is chosen. All ranks know all counts of an allgatherv and of a
@@ -556,12 +695,19 @@ static bool is_sparse(const struct tt_map *map, int most)
     return true;
 }
 
+/* Whether a row for links of at least this speed fits. */
+static bool is_fast(const struct tt_map *map, int least_mbit)
+{
+    return least_mbit == 0 || (map->link_mbit >= least_mbit && is_simulated(map));
+}
+
 static bool spread_fits(const struct spread_row *r, const struct tt_call *call, int64_t bytes,
                         const struct tt_map *map)
 {
     return r->algorithm->coll == call->coll && bytes >= r->least_bytes && bytes <= r->most_bytes &&
            map->nodes <= r->most_nodes && r->shares == (map->nodes < map->p) &&
-           is_sparse(map, r->most_on_node) && (!r->fits || r->fits(map));
+           is_sparse(map, r->most_on_node) && is_fast(map, r->least_mbit) &&
+           (!r->fits || r->fits(map));
 }
 
 /* Returns the algorithm for several nodes without a known network; NULL: no row fits. On a known

@@ -97,3 +97,20 @@ for choice in estimate measure; do
             tutti run -n $((${nodes//,/+})) ./eager "$TUTTI_BUILD/tests/choose-caller"
     done
 done
+
+# Without a network in the model, the speed of a link is that of rank 0, too. If it is known, the
+# table chooses another algorithm between nodes.
+cat >faster <<'SCRIPT'
+#!/bin/bash
+export TUTTI_LINK_MBIT=$(($1 * (TUTTI_RANK == 0)))
+exec "$2"
+SCRIPT
+chmod +x faster
+for speed in 0 25000; do
+    expect 0 env TUTTI_CHOICE=table TUTTI_LOG=choice,boot TUTTI_NODES=2,1 tutti run -n 3 ./faster $speed \
+        "$TUTTI_BUILD/tests/choose-caller"
+    case $speed in
+    0) says err 'choice: composed for bcast.*by the table' ;;
+    *) says err "choice: logical for bcast.*by the table" && says err "link to other machines has $speed Mbit/s" ;;
+    esac
+done

@@ -331,8 +331,8 @@ static void few_nodes_are_distinguished_from_containers(void **state)
     struct tt_map map = plans_map(8);
     map.nodes = 4;
     map.node = node;
-    assert_string_equal(chosen(TT_COLL_bcast, 4 << 10, &map)->name, "logical");
-    assert_string_equal(chosen(TT_COLL_bcast, 32 << 10, &map)->name, "composed");
+    assert_string_equal(chosen(TT_COLL_bcast, 1 << 10, &map)->name, "logical");
+    assert_string_equal(chosen(TT_COLL_bcast, (1 << 10) + 1, &map)->name, "composed");
     assert_string_equal(chosen(TT_COLL_allreduce, 32 << 10, &map)->name, "composed");
     map.one_kernel = true;
     map.cores = 2;
@@ -417,18 +417,17 @@ static void containers_with_many_processors_share_the_work(void **state)
     }
 }
 
-/* Checks that a long reduce_scatter does not go through leaders if each node is a machine of its
- * own and has several ranks. Between two containers whose ranks take turns, it does not go through
- * leaders if the number of ranks is a power of two. */
+/* Checks that a reduce_scatter of 512 bytes and more does not go through leaders if each node is a
+ * machine of its own and has several ranks. Between two containers whose ranks take turns, it does
+ * not go through leaders if the number of ranks is a power of two. */
 static void long_reduce_scatters_avoid_leaders(void **state)
 {
     (void)state;
     int node[16];
     struct tt_map map = plans_map(16);
     fill_nodes(&map, node, 8, 8);
-    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 8 << 10, &map)->name, "parts");
-    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, (8 << 10) - 1, &map)->name,
-                        "composed");
+    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 64, &map)->name, "parts");
+    assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 63, &map)->name, "composed");
     map.one_kernel = true;
     map.cores = 2;
     assert_string_equal(chosen(TT_COLL_reduce_scatter_block, 8 << 10, &map)->name, "halving");
@@ -511,7 +510,7 @@ static void dealt_out_allreduces_share_the_traffic(void **state)
 static void long_vectors_pass_along_a_chain(void **state)
 {
     (void)state;
-    enum { LEAST = (2 << 20) / 8 };
+    enum { LEAST = (2 << 20) / 8 }; /* of a bcast; half as much of a reduce */
     static const enum tt_coll colls[] = {TT_COLL_bcast, TT_COLL_reduce};
     for (int i = 0; i < 2; i++) {
         int node[PLANS_RANKS];
@@ -519,8 +518,8 @@ static void long_vectors_pass_along_a_chain(void **state)
         map.node = node;
         map.nodes = 3;
         for (int r = 0; r < 24; r++) node[r] = r / 8;
-        assert_string_equal(chosen(colls[i], LEAST, &map)->name, "chain");
-        assert_string_equal(chosen(colls[i], LEAST - 1, &map)->name, "composed");
+        assert_string_equal(chosen(colls[i], LEAST >> i, &map)->name, "chain");
+        assert_string_equal(chosen(colls[i], (LEAST >> i) - 1, &map)->name, "composed");
         for (int r = 0; r < 24; r++) node[r] = r % 3;
         assert_string_equal(chosen(colls[i], LEAST, &map)->name, "composed");
         for (int r = 0; r < 25; r++) node[r] = r / 9;
@@ -640,15 +639,19 @@ static void means_of_counts_choose_between_nodes(void **state)
     }
 }
 
-/* Checks that a short alltoall goes through the leaders of the nodes, and on few ranks also a
- * longer one. */
+/* Checks that a short alltoall goes through the leaders of the nodes, and on up to eight nodes with
+ * up to eight ranks each also a longer one. */
 static void short_exchanges_go_through_leaders(void **state)
 {
     (void)state;
     static const struct {
         int nodes, on_node;
         int64_t most; /* bytes up to which `composed` is chosen */
-    } cases[] = {{4, 4, 16 << 10}, {8, 2, 8 << 10}, {2, 8, 8 << 10}, {16, 2, 512}, {2, 16, 512}};
+    } cases[] = {{4, 4, (8 << 10) - 8},
+                 {8, 2, (8 << 10) - 8},
+                 {2, 8, (8 << 10) - 8},
+                 {16, 2, 512},
+                 {2, 16, 512}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int node[PLANS_RANKS];
         struct tt_map map = plans_map(cases[i].nodes * cases[i].on_node);
@@ -658,6 +661,42 @@ static void short_exchanges_go_through_leaders(void **state)
         assert_string_equal(chosen(TT_COLL_alltoall, cases[i].most / 8, &map)->name, "composed");
         assert_string_equal(chosen(TT_COLL_alltoall, cases[i].most / 8 + 1, &map)->name,
                             "pairwise");
+    }
+}
+
+/* Checks that the choice between machines depends on the speed of their links, on up to 128 ranks;
+ * and that a speed that is not known and a slow link lead to the same choice. */
+static void the_speed_of_links_decides(void **state)
+{
+    (void)state;
+    static const struct {
+        enum tt_coll coll;
+        int64_t n;
+        const char *slow, *medium, *fast; /* 10, 25 and 100 Gbit/s */
+    } cases[] = {{TT_COLL_allgather, 64 << 10, "parts", "ring", "ring"},
+                 {TT_COLL_reduce_scatter_block, 1 << 10, "parts", "parts", "halving"},
+                 {TT_COLL_bcast, 8 << 10, "composed", "logical", "two-tree"},
+                 {TT_COLL_reduce, 16 << 10, "composed", "composed", "halving"},
+                 {TT_COLL_alltoall, 512, "composed", "hypercube", "pairwise"},
+                 {TT_COLL_gather, 512, "composed", "composed", "linear"}};
+    static int node[256];
+    for (int r = 0; r < 256; r++) node[r] = r / 2;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tt_map map = plans_map(16);
+        map.node = node;
+        map.nodes = 8;
+        assert_string_equal(chosen(cases[i].coll, cases[i].n, &map)->name, cases[i].slow);
+        map.link_mbit = 10000;
+        assert_string_equal(chosen(cases[i].coll, cases[i].n, &map)->name, cases[i].slow);
+        map.link_mbit = 25000;
+        assert_string_equal(chosen(cases[i].coll, cases[i].n, &map)->name, cases[i].medium);
+        map.link_mbit = 100000;
+        assert_string_equal(chosen(cases[i].coll, cases[i].n, &map)->name, cases[i].fast);
+        map.p = 256;
+        map.nodes = 128;
+        const char *large = chosen(cases[i].coll, cases[i].n, &map)->name;
+        map.link_mbit = 0;
+        assert_string_equal(chosen(cases[i].coll, cases[i].n, &map)->name, large);
     }
 }
 
@@ -744,6 +783,7 @@ int main(void)
         cmocka_unit_test(means_of_counts_choose),
         cmocka_unit_test(means_of_counts_choose_between_nodes),
         cmocka_unit_test(short_exchanges_go_through_leaders),
+        cmocka_unit_test(the_speed_of_links_decides),
         cmocka_unit_test(a_choice_without_memory_is_an_error),
         cmocka_unit_test(ranges_are_low_or_high),
     };

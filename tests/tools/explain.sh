@@ -290,6 +290,19 @@ expect 0 env TUTTI_EAGER=0 tutti explain --job "$job" allreduce/f64/sum/4K
 grep '^[* ] ring' out | cmp - eager || fail 'the predicted time depends on the TUTTI_EAGER of the command'
 cmp -s waiting eager && fail "the predicted time does not depend on the job's TUTTI_EAGER"
 ends
+# The speed of a link is that of the job, or in a problem that names nodes, that of the setting.
+begins TUTTI_CHOICE=table TUTTI_NODES=2,2 TUTTI_LINK_MBIT=100000
+expect 0 tutti explain --job "$job" reduce/f64/sum/64K
+says out 'runs by halving'
+ends
+begins TUTTI_CHOICE=table TUTTI_NODES=2,2
+expect 0 env TUTTI_LINK_MBIT=100000 tutti explain --job "$job" reduce/f64/sum/64K
+says out 'runs by logical'
+ends
+expect 0 env TUTTI_CHOICE=table TUTTI_LINK_MBIT=100000 tutti explain allgather/u8/64K/p8@nodes:2*4
+says out 'runs by ring'
+expect 0 env TUTTI_CHOICE=table tutti explain allgather/u8/64K/p8@nodes:2*4
+says out 'runs by parts'
 # The ranks may read each other's memory, but not write it.
 under=("$TUTTI_BUILD/tests/trouble-rank" without writev)
 begins TUTTI_CHOICE=table
