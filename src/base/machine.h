@@ -188,8 +188,9 @@ typedef bool tt_machine_measure(const char *path, bool demanded, struct tt_machi
 void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *measure,
                        char why[TT_MACHINE_WHY]);
 /* Returns the speed of this machine's fastest link to other machines in Mbit/s, as the kernel
- * states it; 0: the kernel does not know. Reads files of the kernel, and does not block. */
-int tt_link_mbit(void);
+ * states it in the folder `root` (/sys/class); 0: the kernel does not know. Reads files of the
+ * kernel, and does not block. */
+int tt_link_mbit(const char *root);
 /* Finds the path of this machine's file, and reads the file. If it returns false, `why` has the
  * reason, and `path` may be empty. */
 bool tt_machine_find(struct tt_machine *machine, char path[TT_MACHINE_PATH],

@@ -81,7 +81,7 @@ enum tt_setting_costs { TT_SETTING_PLAIN, TT_SETTING_RECORDED, TT_SETTING_COSTS 
       "0: ranks do not access each other's memory by system calls") \
     X(READ_COST, TT_NUMBER(0, 1000), AGREED, COSTS, "measured", \
       "the time of reading another rank's memory, as a multiple of that through windows") \
-    X(LINK_MBIT, TT_NUMBER(0, 100000000), AGREED, PLAIN, "the kernel's", \
+    X(LINK_MBIT, TT_NUMBER(0, 100000000), AGREED, PLAIN, "the model's or the kernel's", \
       "the speed of a machine's link to other machines, in Mbit/s; 0: not known") \
     X(SPINS, TT_NUMBER(0, INT32_MAX), OWN, COSTS, "by ranks and processors", \
       "looks before a waiting rank yields") \

@@ -432,8 +432,10 @@ static void begin_machine(struct tt_fabric *f)
     if (f->me != 0 || f->size == 1) return;
     struct tt_machine_in_force *machine = &f->common->machine;
     tt_machine_decide(machine, f->measure_machine, why);
-    if (f->job->nodes > 1 && machine->link_mbit == 0 && !tt_setting("TUTTI_LINK_MBIT"))
-        machine->link_mbit = tt_link_mbit();
+    /* Nodes of TUTTI_NODES are parts of one machine, whose links do not connect them. */
+    bool apart = f->job->nodes > 1 && !tt_setting("TUTTI_NODES");
+    if (apart && machine->link_mbit == 0 && !tt_setting("TUTTI_LINK_MBIT"))
+        machine->link_mbit = tt_link_mbit("/sys/class");
     f->common->wisdom = f->wisdom;
     if (!tt_log_on(TT_LOG_boot)) return;
     if (f->wisdom.n > 0) tt_log("%u lines of wisdom are in force", (unsigned)f->wisdom.n);
