@@ -137,17 +137,31 @@ static void find_candidates(struct tuning *t)
     }
 }
 
+/* Returns whether the plans of two candidates with the same algorithm are equal. Compares only
+ * those of the first and of the last rank, which have different places in most trees and rings. */
+static bool are_equal(const struct tuning *t, const struct tune_candidate *one,
+                      const struct tune_candidate *other)
+{
+    bool equal = true;
+    for (int k = 0; k < 2 && equal; k++) {
+        int me = k ? t->c.problem.p - 1 : 0;
+        struct tt_call a = tt_problem_call(&t->c.problem, me, t->c.room), b = a;
+        set_parameters(&a, one);
+        set_parameters(&b, other);
+        equal = tt_parameters_same(one->algorithm, &a, &b, &t->c.map, me);
+    }
+    return equal;
+}
+
 /* Returns whether `new` has plans that no candidate with the same algorithm has. */
 static bool is_new(const struct tuning *t, const struct tune_candidate *new)
 {
-    struct tt_call given = tt_problem_call(&t->c.problem, 0, t->c.room), before = given;
+    struct tt_call given = tt_problem_call(&t->c.problem, 0, t->c.room);
     set_parameters(&given, new);
     bool is_new = !new->algorithm->refuse(&given, &t->c.map);
     for (int i = 0; i < t->n && is_new; i++) {
         const struct tune_candidate *c = &t->candidate[i];
-        set_parameters(&before, c);
-        is_new = c->algorithm != new->algorithm ||
-                 !tt_parameters_same(c->algorithm, &before, &given, &t->c.map);
+        is_new = c->algorithm != new->algorithm || !are_equal(t, c, new);
     }
     return is_new;
 }

@@ -176,20 +176,26 @@ bool tt_parameters_try(struct tt_call *call, int i)
 }
 
 bool tt_parameters_same(const struct tt_algorithm *a, const struct tt_call *one,
-                        const struct tt_call *other, const struct tt_map *map)
+                        const struct tt_call *other, const struct tt_map *map, int me)
 {
-    bool same = true, is_short;
+    bool is_short;
     struct tt_map with[2] = {tt_plan_map(a, one, map, &is_short),
                              tt_plan_map(a, other, map, &is_short)};
-    for (int k = 0; k < 2 && same; k++) {
-        int me = k ? map->p - 1 : 0;
-        struct tt_plan *x = tt_algorithm_plan(a, one, &with[0], me);
-        struct tt_plan *y = tt_algorithm_plan(a, other, &with[1], me);
-        same = !x || !y || tt_plan_equal(x, y);
-        tt_plan_free(x);
-        tt_plan_free(y);
-    }
+    struct tt_plan *x = tt_algorithm_plan(a, one, &with[0], me);
+    struct tt_plan *y = tt_algorithm_plan(a, other, &with[1], me);
+    bool same = !x || !y || tt_plan_equal(x, y);
+    tt_plan_free(x);
+    tt_plan_free(y);
     return same;
+}
+
+/* Returns whether other parameters change no plan. Compares only the plans of the first and of the
+ * last rank, which have different places in most trees and rings. */
+static bool changes_nothing(const struct tt_algorithm *a, const struct tt_call *one,
+                            const struct tt_call *other, const struct tt_map *map)
+{
+    return tt_parameters_same(a, one, other, map, 0) &&
+           tt_parameters_same(a, one, other, map, map->p - 1);
 }
 
 /* Returns whether the estimate may choose parameters for the call. On one node this would gain next
@@ -218,7 +224,7 @@ static uint8_t find_value(const struct tt_algorithm *a, const struct tt_call *st
         struct tt_call call = *standing;
         if (!tt_parameters_try(&call, i) || a->refuse(&call, map) ||
             steps_of(a, &call, map) * map->p > TRY_STEPS ||
-            tt_parameters_same(a, standing, &call, map) ||
+            changes_nothing(a, standing, &call, map) ||
             tt_predict_up_to(a, &call, map, most_ps, &prediction) != TUTTI_OK ||
             prediction.time_ps > most_ps)
             continue;

@@ -55,11 +55,10 @@ struct tt_choice {
  * data. */
 enum { TT_PARAMETERS_TRIES = 12 };
 bool tt_parameters_try(struct tt_call *call, int i);
-/* Returns whether the plans of the two calls by the algorithm are equal. `one` and `other` differ
- * only in their parameters. Compares only the plans of the first and of the last rank, which have
- * different places in most trees and rings. If there is no memory for a plan, returns true. */
+/* Returns whether the plans of rank `me` by the algorithm are equal in two calls of this rank that
+ * differ only in their parameters. If there is no memory for a plan, returns true. */
 bool tt_parameters_same(const struct tt_algorithm *a, const struct tt_call *one,
-                        const struct tt_call *other, const struct tt_map *map);
+                        const struct tt_call *other, const struct tt_map *map, int me);
 
 /* Returns the first of the ranked algorithms that applies to the call; NULL: no time can be
  * predicted (predict.h), none of the ranked algorithms applies, or memory was short
