@@ -327,13 +327,15 @@ static bool read_head(const void *header, size_t bytes, struct tt_remote_packet 
     return lane && (head->number == TT_REMOTE_LEFT || head->behind <= head->number);
 }
 
-/* Returns the mirror of a message's sender; NULL: no remote member sent it, or no memory. */
+/* Returns the mirror of a message's sender. NULL: no remote member sent the message, or there is no
+ * memory for a mirror; then this rank counts as failed, because the message is lost. */
 static struct tt_mirror *sender(struct tt_team *t, int rank, uint32_t from)
 {
     if (from >= (uint32_t)t->map.p || t->job_rank[from] != rank) return NULL;
     struct tt_mirror *m = t->remote->mirror[from];
-    if (tt_likely(m != NULL)) return m;
-    return tt_team_is_remote(t, (int)from) ? tt_mirror_of(t, (int)from) : NULL;
+    if (tt_likely(m != NULL) || !tt_team_is_remote(t, (int)from)) return m;
+    if (!(m = tt_mirror_of(t, (int)from))) fail_here(t->remote_teams);
+    return m;
 }
 
 /* Keeps a message for a team that this rank is about to make. */
