@@ -546,6 +546,55 @@ static void refused(const char *path)
     MPI_Comm_free(&comm);
 }
 
+enum { FAILING = 8, FAILURES = 200 };
+
+/* Runs in a thread: starts and frees persistent calls that fail each time. Open MPI frees a
+ * request when the program has completed it with an error, so a call can fail only once there. */
+static void *fail_often(void *arg)
+{
+    MPI_Request *call = arg;
+    MPI_Status status[FAILING];
+#ifdef OPEN_MPI
+    MPI_Startall(FAILING, call);
+    for (int i = 0; i < FAILING; i++) EXPECT(MPI_Wait(&call[i], status) != MPI_SUCCESS);
+#else
+    for (int i = 0; i < FAILURES; i++) {
+        EXPECT(MPI_Startall(FAILING, call) == MPI_SUCCESS);
+        /* MPICH completes the calls up to the first that has failed */
+        while (MPI_Waitall(FAILING, call, status) != MPI_SUCCESS) {
+        }
+    }
+    for (int i = 0; i < FAILING; i++) {
+        MPI_Start(&call[i]);
+        EXPECT(MPI_Wait(&call[i], status) != MPI_SUCCESS);
+        MPI_Request_free(&call[i]);
+    }
+#endif
+    return NULL;
+}
+
+/* Tests that persistent calls can fail in two threads at the same time. */
+static void refused_threads(const char *path)
+{
+    int out[2][FAILING];
+    MPI_Request call[2][FAILING];
+    pthread_t other;
+    void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    EXPECT(library);
+    int *refuses = dlsym(library, "refuses");
+    EXPECT(refuses);
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+    for (int t = 0; t < 2; t++)
+        for (int i = 0; i < FAILING; i++)
+            PREPARE(Allreduce, &me, &out[t][i], 1, MPI_INT, MPI_SUM, world, MPI_INFO_NULL,
+                    &call[t][i]);
+    *refuses = 1;
+    pthread_create(&other, NULL, fail_often, call[0]);
+    fail_often(call[1]);
+    pthread_join(other, NULL);
+    *refuses = 0;
+}
+
 /* Tests different counts at the ranks: the error must be reported when the program waits for the
  * call. */
 static void mismatch(void)
@@ -616,7 +665,7 @@ static void die(void)
 int main(int argc, char **argv)
 {
     const char *part = argc > 1 ? argv[1] : "";
-    begin(&argc, &argv, strcmp(part, "threads") == 0 || strcmp(part, "crossed") == 0);
+    begin(&argc, &argv, strstr(part, "threads") || strcmp(part, "crossed") == 0);
     if (strcmp(part, "many") == 0) many();
     if (strcmp(part, "attributes") == 0) attributes();
     if (strcmp(part, "driven") == 0) driven();
@@ -629,6 +678,7 @@ int main(int argc, char **argv)
     if (strcmp(part, "threads") == 0) threads();
     if (strcmp(part, "mismatch") == 0) mismatch();
     if (strcmp(part, "refused") == 0) refused(argv[2]);
+    if (strcmp(part, "refused-threads") == 0) refused_threads(argv[2]);
     if (strcmp(part, "persistent") == 0) persistent();
     if (strcmp(part, "prepared") == 0) prepared();
     if (strcmp(part, "unlike") == 0) unlike();

@@ -69,11 +69,7 @@ dies die-started
 
 # Each time that the host MPI's progress runs, it must advance Tutti once, however many calls are in
 # flight.
-mkdir counted
-cp "$library" counted
-gcc -Wall -Werror -shared -fPIC -I "$TUTTI_SOURCE/include" -I "$TUTTI_BUILD/include" \
-    -DTUTTI_PATH="\"${library%/*}/libtutti.so.0\"" "$here/advances.c" -o counted/libtutti.so.0 \
-    -Wl,-soname,libadvances.so -Wl,--no-as-needed "${library%/*}/libtutti.so.0" -Wl,-rpath,"${library%/*}" -ldl
+count_advances "$library"
 before=(env LD_PRELOAD="$PWD/counted/libtutti_mpi.so")
 launch "$host" 2 ./later looks "$PWD/counted/libtutti.so.0"
 [ "$(cat out)" = 'done' ] || fail 'looks'
@@ -85,6 +81,12 @@ launch "$host" 2 ./later refused "$PWD/counted/libtutti.so.0"
 [ "$(cat out)" = 'done' ] || fail 'refused'
 [ "$(grep -cE '^tutti: MPI: MPIX?_(Ibcast|Bcast_init): ' err)" -eq 4 ] || fail 'no word about calls that could not begin'
 grep -q '"MPI_Barrier".*"choice": "taken".*"calls": 8}' calls.json || fail 'calls after an error handler has jumped out of one'
+before=()
+
+# Persistent calls of two threads can fail at the same time.
+before=(env "LD_PRELOAD=$PWD/counted/libtutti_mpi.so")
+launch "$host" 2 ./later refused-threads "$PWD/counted/libtutti.so.0"
+[ "$(cat out)" = 'done' ] || fail 'refused-threads'
 before=()
 
 # An error that is found after the start must go to the error handler of the communicator.
