@@ -123,7 +123,8 @@ static void give_record(struct tt_mpi_comm *record)
  * collective of the host. The host calls this function where the program waits for the call. So if
  * the call has failed, this function calls the communicator's error handler. It does not for a call
  * on MPI_COMM_WORLD, or on a communicator that was freed. If this function returns an error code,
- * Open MPI calls the handler of MPI_COMM_WORLD in any case. */
+ * Open MPI calls the handler of MPI_COMM_WORLD in any case. The handler may call MPI, also with
+ * MPI_THREAD_MULTIPLE: MPICH calls this function without its lock. */
 static int query(void *state, MPI_Status *status)
 {
     struct tt_mpi_later *later = state;

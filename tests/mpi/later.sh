@@ -90,14 +90,16 @@ launch "$host" 2 ./later refused-threads "$PWD/counted/libtutti.so.0"
 before=()
 
 # An error that is found after the start must go to the error handler of the communicator.
-before=(tutti mpi)
-launch "$host" 3 ./later mismatch
-[ "$(cat out)" = 'done' ] || fail 'mismatch'
-grep -q '^tutti: MPI: MPI_Iallreduce: rank [0-2] called ' err || fail 'no word about the counts'
-before=(tutti mpi)
-launch "$host" 3 ./later unlike
-[ "$(cat out)" = 'done' ] || fail 'unlike'
-grep -qE '^tutti: MPI: MPIX?_Allreduce_init: rank [0-2] called ' err || fail 'no word about the counts of a persistent call'
+for level in single multiple; do
+    before=(tutti mpi)
+    launch "$host" 3 ./later mismatch "$level"
+    [ "$(cat out)" = 'done' ] || fail "mismatch $level"
+    grep -q '^tutti: MPI: MPI_Iallreduce: rank [0-2] called ' err || fail 'no word about the counts'
+    launch "$host" 3 ./later unlike "$level"
+    [ "$(cat out)" = 'done' ] || fail "unlike $level"
+    grep -qE '^tutti: MPI: MPIX?_Allreduce_init: rank [0-2] called ' err || fail 'no word about the counts of a persistent call'
+done
+before=()
 
 # Up to 256 persistent calls have teams at the same time, and the host MPI must do the others.
 reported "$host" 3 ./later prepared
