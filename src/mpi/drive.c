@@ -116,20 +116,22 @@ static unsigned poll_ucx(void *worker)
     return events;
 }
 
+static void restore_ucx(void)
+{
+    atomic_store(at.ucx_place, at.ucx_progress);
+}
+
 /* Makes MPICH's progress call poll_ucx. Returns whether it does: a part of the library that MPICH's
- * progress does not call would be of no use. A communicator of one rank makes no progress. */
+ * progress does not call would be of no use. If not, MPICH calls UCX's function as before. A
+ * communicator of one rank makes no progress. */
 static bool replace_ucx(MPI_Comm comm)
 {
     int found;
     at.polled = false;
     atomic_store(at.ucx_place, (tt_mpi_function)poll_ucx);
     tt_host.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
+    if (!at.polled) restore_ucx();
     return at.polled;
-}
-
-static void restore_ucx(void)
-{
-    atomic_store(at.ucx_place, at.ucx_progress);
 }
 
 bool tt_mpi_pushable(void)
@@ -146,9 +148,9 @@ bool tt_mpi_pushable(void)
      * of the dynamic linker. */
     tt_host.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, tt_handle.world, &found, MPI_STATUS_IGNORE);
     at.ucx_progress = atomic_load(at.ucx_place);
-    bool works = replace_ucx(tt_handle.world);
+    if (!replace_ucx(tt_handle.world)) return false;
     restore_ucx();
-    return works;
+    return true;
 }
 
 /* Makes the host's progress call Tutti. Returns whether it does. */
