@@ -108,6 +108,13 @@ static enum tt_mpi_mode refuse_lists(int rank)
 
 /* ---- Agreeing ---- */
 
+/* Returns whether this rank can do nonblocking calls. In most modes it does none, and
+ * tt_mpi_pushable, which tries it out in the host's library, must not be called. */
+static bool may_push(void)
+{
+    return tt_mpi_setting.mode == TT_MPI_TAKE && tt_mpi_pushable();
+}
+
 /* Returns the bits of this rank. `why`: why it cannot load libtutti.so; NULL: it can. */
 static struct rank_bits own_bits(const char *why)
 {
@@ -115,7 +122,7 @@ static struct rank_bits own_bits(const char *why)
                             .reports = tt_mpi_setting.report,
                             .fails = why != NULL,
                             .undriven = !tt_mpi_drivable(),
-                            .unpushed = !tt_mpi_pushable(),
+                            .unpushed = !may_push(),
                             .list = bits_of(list_number()),
                             .host = bits_of(host_number())};
     /* If the system call fails, own.processors stays empty. */

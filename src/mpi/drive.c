@@ -2,6 +2,9 @@
  *
  * Progress, of the host and of Tutti (drive.h).
  */
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "mpi/drive.h"
 #include "mpi/load.h"
 #include "mpi/shim.h"
@@ -13,6 +16,7 @@ static struct {
     /* where MPICH's code reads the address of UCX's progress function, and this address; NULL:
      * another MPI, or not known */
     _Atomic(tt_mpi_function) *ucx_place;
+    bool ucx_sealed; /* the page of ucx_place is read-only */
     tt_mpi_function ucx_progress;
     bool polled;            /* MPICH has called poll_ucx */
     bool multiple;          /* the host is MPICH, with MPI_THREAD_MULTIPLE */
@@ -116,9 +120,21 @@ static unsigned poll_ucx(void *worker)
     return events;
 }
 
+/* Makes MPICH call this function where it calls UCX's progress function. If the page with the
+ * address is read-only, it is writable only meanwhile. Returns whether this succeeded. */
+static bool store_ucx(tt_mpi_function function)
+{
+    uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    void *page = (void *)((uintptr_t)at.ucx_place & ~(size - 1));
+    if (at.ucx_sealed && mprotect(page, size, PROT_READ | PROT_WRITE) != 0) return false;
+    atomic_store(at.ucx_place, function);
+    if (at.ucx_sealed) (void)mprotect(page, size, PROT_READ);
+    return true;
+}
+
 static void restore_ucx(void)
 {
-    atomic_store(at.ucx_place, at.ucx_progress);
+    (void)store_ucx(at.ucx_progress);
 }
 
 /* Makes MPICH's progress call poll_ucx. Returns whether it does: a part of the library that MPICH's
@@ -128,7 +144,7 @@ static bool replace_ucx(MPI_Comm comm)
 {
     int found;
     at.polled = false;
-    atomic_store(at.ucx_place, (tt_mpi_function)poll_ucx);
+    if (!store_ucx((tt_mpi_function)poll_ucx)) return false;
     tt_host.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
     if (!at.polled) restore_ucx();
     return at.polled;
@@ -142,7 +158,7 @@ bool tt_mpi_pushable(void)
     tt_host.Query_thread(&level);
     at.multiple = level == MPI_THREAD_MULTIPLE;
     if (at.multiple) return true;
-    at.ucx_place = tt_mpi_host_import("ucp_worker_progress");
+    at.ucx_place = tt_mpi_host_import("ucp_worker_progress", &at.ucx_sealed);
     if (!at.ucx_place) return false;
     /* From the first call on, the place has the address of UCX's function; before, it may have one
      * of the dynamic linker. */

@@ -42,7 +42,9 @@ struct tt_mpi_flights {
 #define tt_mpi_drivable TT_MPI_OWN(drivable)
 bool tt_mpi_drivable(void);
 /* Returns whether nonblocking calls of Tutti can be pushed at this rank while the program waits in
- * the host. May be called once, after MPI has begun and before the program's first message. */
+ * the host. To find out over MPICH, replaces UCX's function for a moment, and looks whether MPICH's
+ * progress calls the replacement. May be called once, after MPI has begun and before the program's
+ * first message. */
 #define tt_mpi_pushable TT_MPI_OWN(pushable)
 bool tt_mpi_pushable(void);
 /* Calls the progress of the host MPI, which advances Tutti (tt_mpi_begin). Returns the number

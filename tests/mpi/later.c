@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,6 +311,17 @@ static void looks(const char *path)
     MPI_Waitall(FLYING, request, MPI_STATUSES_IGNORE);
     for (int i = 0; i < FLYING; i++) land(i);
 }
+
+#ifndef OPEN_MPI
+/* Tests whether MPICH's progress has called Tutti, which begins this in MPI_Init: if the argument
+ * after "replaced" on the command line is "yes". */
+static void replaced(const char *expected)
+{
+    extern atomic_bool polled_by_tutti __attribute__((weak)); /* of yield.c */
+    EXPECT(&polled_by_tutti);
+    EXPECT(polled_by_tutti == (strcmp(expected, "yes") == 0));
+}
+#endif
 
 /* ---- Persistent calls ---- */
 
@@ -621,7 +633,7 @@ static void mismatch(void)
 }
 
 /* Tests different counts at the ranks in a persistent call: the error must be reported when the
- * program waits for the call, except over MPICH with MPI_THREAD_MULTIPLE. */
+ * program waits for the call. Over MPICH with MPI_THREAD_MULTIPLE, this calls no error handler. */
 static void unlike(void)
 {
     int in[4] = {0}, out[4], level;
@@ -686,6 +698,9 @@ int main(int argc, char **argv)
     if (strcmp(part, "lists") == 0) lists();
 #if MPI_VERSION >= 4
     if (strcmp(part, "wide") == 0) wide();
+#endif
+#ifndef OPEN_MPI
+    if (strcmp(part, "replaced") == 0) replaced(argument);
 #endif
     if (strcmp(part, "looks") == 0) looks(argv[2]);
     if (strcmp(part, "crossed") == 0) crossed();

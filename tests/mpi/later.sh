@@ -124,3 +124,13 @@ before=(env 'TUTTI_MPI=take,-ibcast')
 reported "$host" 3 ./later driven
 grep -q '"MPI_Ibcast".*"left: TUTTI_MPI"' calls.json || fail 'a call that is switched off'
 grep -q '"MPI_Ibarrier".*"taken"' calls.json || fail 'the other calls'
+
+# MPICH calls Tutti in place of UCX only if Tutti takes nonblocking calls.
+for mode in take on count; do
+    if [ "$host" != mpich ]; then break; fi
+    expected=no
+    if [ "$mode" = take ]; then expected=yes; fi
+    before=(env "TUTTI_MPI=$mode" tutti mpi)
+    launch "$host" 2 ./later replaced "$expected"
+    [ "$(cat out)" = 'done' ] || fail "replaced in mode $mode"
+done
