@@ -23,8 +23,9 @@ static struct {
     bool registered;        /* the host drives Tutti */
     tutti_context *context; /* the context that the host's progress advances */
     /* The ranks are on several nodes. A host that drives Tutti then does so even while no
-     * nonblocking call is in flight, because packets of a call that has returned may still wait to
-     * be sent. */
+     * nonblocking call is in flight, because packets of a call that has ended may still wait to be
+     * sent. This includes MPICH: nobody wakes the thread of drain.h when the host's progress has
+     * ended a nonblocking call. */
     bool spread;
     struct tt_mpi_flights *flights; /* nonblocking calls in flight; NULL: Tutti takes none */
 } at;
