@@ -24,11 +24,12 @@ struct number_bits {
 
 /* The bits that each rank contributes. */
 struct rank_bits {
-    uint32_t modes;          /* 1 << the mode of the rank (enum tt_mpi_mode) */
-    unsigned char reports;   /* whether the rank wants a report */
-    unsigned char fails;     /* whether the rank cannot load libtutti.so */
-    unsigned char undriven;  /* whether the rank's MPI lacks tt_mpi_drivable */
-    unsigned char unpushed;  /* ... tt_mpi_pushable */
+    uint32_t modes;        /* 1 << the mode of the rank (enum tt_mpi_mode) */
+    unsigned char reports; /* whether the rank wants a report */
+    unsigned char fails;   /* whether the rank cannot load libtutti.so */
+    /* whether the progress of the rank's MPI calls no functions that a library registers */
+    unsigned char undriven;
+    unsigned char unpushed;  /* whether nothing can push nonblocking calls of Tutti at the rank */
     struct number_bits list; /* a hash of Tutti's sources and of the list in TUTTI_MPI */
     struct number_bits host; /* a hash that is equal on ranks that can share memory */
     cpu_set_t processors;    /* processors that the rank may use */
