@@ -461,12 +461,6 @@ bool tt_mpi_later_open(void)
     return ok;
 }
 
-void tt_mpi_later_close(void)
-{
-    free_dead();
-    tt_host.Comm_free(&stand_in.self);
-}
-
 /* Frees a persistent call that is not active. */
 static void delete_prepared(struct tt_mpi_later *later)
 {
@@ -630,6 +624,16 @@ static int push(void)
 }
 
 struct tt_mpi_flights tt_mpi_in_flight = {.push = push};
+
+/* The program has completed its calls, but the thread of drain.h may still be in send_to_stand_in
+ * for the last of them. So this function waits until no thread goes through the list, and no thread
+ * does so afterwards. */
+void tt_mpi_later_close(void)
+{
+    while (atomic_exchange_explicit(&list.walked, true, memory_order_acquire)) sched_yield();
+    free_dead();
+    tt_host.Comm_free(&stand_in.self);
+}
 
 /* Pushes a call that was started onto list.fresh, from which `push` appends it to the list. */
 static void append(struct tt_mpi_later *later)
