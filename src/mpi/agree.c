@@ -24,11 +24,12 @@ struct number_bits {
 
 /* The bits that each rank contributes. */
 struct rank_bits {
-    uint32_t modes;          /* 1 << the mode of the rank (enum tt_mpi_mode) */
-    unsigned char reports;   /* whether the rank wants a report */
-    unsigned char fails;     /* whether the rank cannot load libtutti.so */
-    unsigned char undriven;  /* whether the rank's MPI lacks tt_mpi_drivable */
-    unsigned char unpushed;  /* ... tt_mpi_pushable */
+    uint32_t modes;        /* 1 << the mode of the rank (enum tt_mpi_mode) */
+    unsigned char reports; /* whether the rank wants a report */
+    unsigned char fails;   /* whether the rank cannot load libtutti.so */
+    /* whether the progress of the rank's MPI calls no functions that a library registers */
+    unsigned char undriven;
+    unsigned char unpushed;  /* whether nothing can push nonblocking calls of Tutti at the rank */
     struct number_bits list; /* a hash of Tutti's sources and of the list in TUTTI_MPI */
     struct number_bits host; /* a hash that is equal on ranks that can share memory */
     cpu_set_t processors;    /* processors that the rank may use */
@@ -108,6 +109,13 @@ static enum tt_mpi_mode refuse_lists(int rank)
 
 /* ---- Agreeing ---- */
 
+/* Returns whether this rank can do nonblocking calls. In most modes it does none, and
+ * tt_mpi_pushable, which tries it out in the host's library, must not be called. */
+static bool may_push(void)
+{
+    return tt_mpi_setting.mode == TT_MPI_TAKE && tt_mpi_pushable();
+}
+
 /* Returns the bits of this rank. `why`: why it cannot load libtutti.so; NULL: it can. */
 static struct rank_bits own_bits(const char *why)
 {
@@ -115,7 +123,7 @@ static struct rank_bits own_bits(const char *why)
                             .reports = tt_mpi_setting.report,
                             .fails = why != NULL,
                             .undriven = !tt_mpi_drivable(),
-                            .unpushed = !tt_mpi_pushable(),
+                            .unpushed = !may_push(),
                             .list = bits_of(list_number()),
                             .host = bits_of(host_number())};
     /* If the system call fails, own.processors stays empty. */

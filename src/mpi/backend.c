@@ -28,7 +28,7 @@ static struct {
     int derived, user; /* the numbers that stand for the texts "derived" and "user" */
     int64_t began_ns;
     bool spawned;                 /* whether other processes have spawned this world */
-    bool pushes;                  /* whether the host's progress can push nonblocking calls */
+    bool pushes;                  /* whether Tutti does nonblocking calls */
     bool prepares;                /* whether Tutti takes persistent calls */
     struct tt_mpi_map persistent; /* from requests to struct persistent; guarded by tt_mpi_lock */
 } state;
@@ -361,7 +361,8 @@ static enum tt_mpi_choice reason_of(int function)
 {
     if (tt_mpi_setting.left[function]) return TT_MPI_LEFT_SETTING;
     if (!is_started[function] || !tt_mpi_takes(tt_mpi_setting.mode)) return TT_MPI_LEFT_KIND;
-    return state.pushes ? TT_MPI_LEFT_NONBLOCKING : TT_MPI_LEFT_UNDRIVEN;
+    bool undriven = tt_mpi_setting.mode == TT_MPI_TAKE && !state.pushes;
+    return undriven ? TT_MPI_LEFT_UNDRIVEN : TT_MPI_LEFT_NONBLOCKING;
 }
 
 /* The functions that count calls. The host does the call first, and the arguments are read only if
@@ -655,12 +656,12 @@ static void begin(void)
     bool all = tt_mpi_greet();
     enum tt_mpi_mode mode = all ? tt_mpi_agree(&ranks) : TT_MPI_OFF;
     if (all) tt_mpi_local_withdraw(); /* no rank looks up the name of another any more */
-    state.pushes = tt_mpi_takes(mode) && ranks.pushes;
-    bool starts = mode == TT_MPI_TAKE && state.pushes;
-    if (tt_mpi_takes(mode) && !tt_mpi_begin(&ranks, starts ? &tt_mpi_in_flight : NULL))
+    state.pushes = mode == TT_MPI_TAKE && ranks.pushes;
+    if (tt_mpi_takes(mode) && !tt_mpi_begin(&ranks, state.pushes ? &tt_mpi_in_flight : NULL))
         mode = TT_MPI_OFF;
     tt_mpi_setting.mode = mode;
-    state.prepares = mode == TT_MPI_TAKE && starts && tt_host.has_extension && tt_mpi_later_open();
+    state.prepares =
+        mode == TT_MPI_TAKE && state.pushes && tt_host.has_extension && tt_mpi_later_open();
     tt_depth--;
     fill_table();
     tt_mpi_table_changed();

@@ -22,7 +22,7 @@ static struct {
     pthread_mutex_t mutex;  /* guards the members that follow */
     pthread_cond_t changed; /* signalled after `wanted` or `ends` was set */
     bool shared; /* whether threads share the client; if not, the thread does not use it */
-    bool wanted; /* whether there may be something to do that was not when the thread last looked */
+    bool wanted; /* whether packets or calls may have come since the thread last looked for them */
     bool ends;   /* whether the thread is to end */
 } at = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 

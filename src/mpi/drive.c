@@ -2,6 +2,9 @@
  *
  * Progress, of the host and of Tutti (drive.h).
  */
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "mpi/drive.h"
 #include "mpi/load.h"
 #include "mpi/shim.h"
@@ -13,14 +16,16 @@ static struct {
     /* where MPICH's code reads the address of UCX's progress function, and this address; NULL:
      * another MPI, or not known */
     _Atomic(tt_mpi_function) *ucx_place;
+    bool ucx_sealed; /* the page of ucx_place is read-only */
     tt_mpi_function ucx_progress;
     bool polled;            /* MPICH has called poll_ucx */
     bool multiple;          /* the host is MPICH, with MPI_THREAD_MULTIPLE */
     bool registered;        /* the host drives Tutti */
     tutti_context *context; /* the context that the host's progress advances */
     /* The ranks are on several nodes. A host that drives Tutti then does so even while no
-     * nonblocking call is in flight, because packets of a call that has returned may still wait to
-     * be sent. */
+     * nonblocking call is in flight, because packets of a call that has ended may still wait to be
+     * sent. This includes MPICH: nobody wakes the thread of drain.h when the host's progress has
+     * ended a nonblocking call. */
     bool spread;
     struct tt_mpi_flights *flights; /* nonblocking calls in flight; NULL: Tutti takes none */
 } at;
@@ -116,20 +121,34 @@ static unsigned poll_ucx(void *worker)
     return events;
 }
 
-/* Makes MPICH's progress call poll_ucx. Returns whether it does: a part of the library that MPICH's
- * progress does not call would be of no use. A communicator of one rank makes no progress. */
-static bool replace_ucx(MPI_Comm comm)
+/* Makes MPICH call this function where it calls UCX's progress function. If the page with the
+ * address is read-only, it is writable only meanwhile. Returns whether this succeeded. */
+static bool store_ucx(tt_mpi_function function)
 {
-    int found;
-    at.polled = false;
-    atomic_store(at.ucx_place, (tt_mpi_function)poll_ucx);
-    tt_host.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
-    return at.polled;
+    uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    void *page = (void *)((uintptr_t)at.ucx_place & ~(size - 1));
+    if (at.ucx_sealed && mprotect(page, size, PROT_READ | PROT_WRITE) != 0) return false;
+    atomic_store(at.ucx_place, function);
+    if (at.ucx_sealed) (void)mprotect(page, size, PROT_READ);
+    return true;
 }
 
 static void restore_ucx(void)
 {
-    atomic_store(at.ucx_place, at.ucx_progress);
+    (void)store_ucx(at.ucx_progress);
+}
+
+/* Makes MPICH's progress call poll_ucx. Returns whether it does: a part of the library that MPICH's
+ * progress does not call would be of no use. If not, MPICH calls UCX's function as before. A
+ * communicator of one rank makes no progress. */
+static bool replace_ucx(MPI_Comm comm)
+{
+    int found;
+    at.polled = false;
+    if (!store_ucx((tt_mpi_function)poll_ucx)) return false;
+    tt_host.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, MPI_STATUS_IGNORE);
+    if (!at.polled) restore_ucx();
+    return at.polled;
 }
 
 bool tt_mpi_pushable(void)
@@ -140,15 +159,15 @@ bool tt_mpi_pushable(void)
     tt_host.Query_thread(&level);
     at.multiple = level == MPI_THREAD_MULTIPLE;
     if (at.multiple) return true;
-    at.ucx_place = tt_mpi_host_import("ucp_worker_progress");
+    at.ucx_place = tt_mpi_host_import("ucp_worker_progress", &at.ucx_sealed);
     if (!at.ucx_place) return false;
     /* From the first call on, the place has the address of UCX's function; before, it may have one
      * of the dynamic linker. */
     tt_host.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, tt_handle.world, &found, MPI_STATUS_IGNORE);
     at.ucx_progress = atomic_load(at.ucx_place);
-    bool works = replace_ucx(tt_handle.world);
+    if (!replace_ucx(tt_handle.world)) return false;
     restore_ucx();
-    return works;
+    return true;
 }
 
 /* Makes the host's progress call Tutti. Returns whether it does. */

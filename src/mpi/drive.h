@@ -5,8 +5,8 @@
  * send. While the program waits in the host, the host drives Tutti, in two cases:
  *
  *   - Between nodes, what a call of Tutti has sent may need further progress when the call has
- *     returned, for example to connect. Over MPICH, a thread does this (drain.h). On one node,
- *     nothing is left to do when a blocking call has returned.
+ *     returned, for example to connect. Over MPICH, a thread does this for blocking calls
+ *     (drain.h). On one node, nothing is left to do when a blocking call has returned.
  *   - Nonblocking calls must advance wherever the program waits in the host. A program may start a
  *     call and wait for a message that another rank sends when its own call has ended.
  *
@@ -42,7 +42,9 @@ struct tt_mpi_flights {
 #define tt_mpi_drivable TT_MPI_OWN(drivable)
 bool tt_mpi_drivable(void);
 /* Returns whether nonblocking calls of Tutti can be pushed at this rank while the program waits in
- * the host. May be called once, after MPI has begun and before the program's first message. */
+ * the host. To find out over MPICH, replaces UCX's function for a moment, and looks whether MPICH's
+ * progress calls the replacement. May be called once, after MPI has begun and before the program's
+ * first message. */
 #define tt_mpi_pushable TT_MPI_OWN(pushable)
 bool tt_mpi_pushable(void);
 /* Calls the progress of the host MPI, which advances Tutti (tt_mpi_begin). Returns the number
@@ -61,12 +63,14 @@ void tt_mpi_clear_host(void);
  * flight. */
 #define tt_mpi_push_flights TT_MPI_OWN(push_flights)
 bool tt_mpi_push_flights(void);
-/* Begins driving, in both directions. Once the host drives Tutti, its progress advances Tutti each
- * time that it runs and nonblocking calls are in flight, and then calls flights->push. If the ranks
- * are on several nodes (`spread`), the progress of a host that is tt_mpi_drivable always advances
- * Tutti. While Tutti itself calls the host's progress, the progress does neither. `flights`: NULL
- * if there will be no nonblocking calls. Sets flights->threaded: the caller then opens the thread
- * of drain.h. Returns NULL, or why it fails. */
+/* Begins driving, in both directions. The host drives Tutti if there will be nonblocking calls, and
+ * a host that is tt_mpi_drivable also if the ranks are on several nodes (`spread`). Its progress
+ * then advances Tutti each time that it runs and nonblocking calls are in flight, and after that
+ * calls flights->push. If the ranks are on several nodes, the progress always advances Tutti: a
+ * call that has ended may have left packets behind. While Tutti itself calls the host's progress,
+ * the progress does neither. `flights`: NULL if there will be no nonblocking calls. Sets
+ * flights->threaded: the host does not drive Tutti then, and the caller opens the thread of
+ * drain.h. Returns NULL, or why it fails. */
 #define tt_mpi_drive_open TT_MPI_OWN(drive_open)
 const char *tt_mpi_drive_open(tutti_client *client, struct tt_mpi_flights *flights, bool spread);
 /* Makes the host stop driving Tutti. */

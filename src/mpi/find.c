@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "mpi/shim.h"
@@ -228,16 +227,32 @@ void *tt_mpi_host_variable(const char *name)
     return first ? first : tt_mpi_host_symbol(name);
 }
 
-/* Makes a word of the global offset table writable, which it need not be. */
-static bool make_writable(uintptr_t word)
+/* A word of the global offset table of an object, and whether it is read-only. */
+struct table_word {
+    uintptr_t address;
+    bool sealed;
+};
+
+/* The dynamic linker makes the whole pages of an object's part PT_GNU_RELRO read-only. */
+static int look_for_seal(struct dl_phdr_info *info, size_t size, void *input)
 {
+    struct table_word *word = input;
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    return mprotect((void *)(word & ~(page - 1)), page, PROT_READ | PROT_WRITE) == 0;
+    (void)size;
+    if (!contains(info, (const void *)word->address)) return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t start = (uintptr_t)(info->dlpi_addr + part->p_vaddr) & ~(page - 1);
+        uintptr_t end = (uintptr_t)(info->dlpi_addr + part->p_vaddr + part->p_memsz) & ~(page - 1);
+        if (part->p_type == PT_GNU_RELRO && word->address >= start && word->address < end)
+            word->sealed = true;
+    }
+    return 1;
 }
 
 /* The host's code calls a function of another library by the address in a word of the host's global
  * offset table. The list of relocations (JMPREL) says which word that is. */
-_Atomic(tt_mpi_function) *tt_mpi_host_import(const char *name)
+_Atomic(tt_mpi_function) *tt_mpi_host_import(const char *name, bool *sealed)
 {
     struct link_map *map;
     const ElfW(Rela) *entry = NULL;
@@ -256,8 +271,10 @@ _Atomic(tt_mpi_function) *tt_mpi_host_import(const char *name)
     if (!texts || !symbol || !entry || !adds) return NULL;
     for (size_t i = 0; i < n; i++) {
         if (strcmp(texts + symbol[ELF64_R_SYM(entry[i].r_info)].st_name, name) != 0) continue;
-        uintptr_t word = (uintptr_t)map->l_addr + entry[i].r_offset;
-        return make_writable(word) ? (_Atomic(tt_mpi_function) *)word : NULL;
+        struct table_word word = {.address = (uintptr_t)map->l_addr + entry[i].r_offset};
+        dl_iterate_phdr(look_for_seal, &word);
+        *sealed = word.sealed;
+        return (_Atomic(tt_mpi_function) *)word.address;
     }
     return NULL;
 }

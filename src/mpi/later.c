@@ -2,6 +2,7 @@
  *
  * Nonblocking and persistent calls that Tutti does.
  */
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,8 @@ struct copies {
 
 struct tt_mpi_later {
     struct tt_mpi_call call;
-    struct tt_mpi_later *next; /* the next call in a stack or in the list of list.first */
+    struct tt_mpi_later *next;        /* the next call in a stack or in the list of list.first */
+    struct tt_mpi_later *next_failed; /* the next call in stand_in.failed */
     MPI_Request host;
     /* whether the generalized request `host` was made: the host then frees this struct when it
      * frees the request */
@@ -121,7 +123,8 @@ static void give_record(struct tt_mpi_comm *record)
  * collective of the host. The host calls this function where the program waits for the call. So if
  * the call has failed, this function calls the communicator's error handler. It does not for a call
  * on MPI_COMM_WORLD, or on a communicator that was freed. If this function returns an error code,
- * Open MPI calls the handler of MPI_COMM_WORLD in any case. */
+ * Open MPI calls the handler of MPI_COMM_WORLD in any case. The handler may call MPI, also with
+ * MPI_THREAD_MULTIPLE: MPICH calls this function without its lock. */
 static int query(void *state, MPI_Status *status)
 {
     struct tt_mpi_later *later = state;
@@ -383,8 +386,53 @@ static struct {
     atomic_uint prepared; /* how many calls were prepared: each gets the next tag, so that tags
                            * differ until all were used */
     unsigned tags;        /* the tags of calls are less than this */
-    struct stack failed;  /* calls whose errors were not reported yet */
-} stand_in;
+    /* Calls whose errors were not reported yet. The mutex guards this list. A thread that holds the
+     * mutex calls neither MPI nor an error handler, so a function that MPICH calls with its lock
+     * may wait for the mutex. */
+    struct tt_mpi_later *failed;
+    pthread_mutex_t mutex;
+} stand_in = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+/* Prints the error of a call, and stores the call until `hear` reports it. MPICH calls `hear` only
+ * in MPI_Wait and MPI_Test, and otherwise the error handler of MPI_COMM_WORLD. */
+static void add_failed(struct tt_mpi_later *later)
+{
+    tt_mpi_say("%s: %s", tt_mpi_names[later->call.function], later->error);
+    pthread_mutex_lock(&stand_in.mutex);
+    later->next_failed = stand_in.failed;
+    stand_in.failed = later;
+    pthread_mutex_unlock(&stand_in.mutex);
+}
+
+/* Removes a call from the list of those that have failed, if it is there. A thread does this before
+ * it starts the call again or frees it. So a call in the list, and the record of its communicator,
+ * exist as long as another thread holds the mutex. */
+static void remove_failed(const struct tt_mpi_later *later)
+{
+    if (well(&later->call)) return;
+    pthread_mutex_lock(&stand_in.mutex);
+    struct tt_mpi_later **at = &stand_in.failed;
+    while (*at && *at != later) at = &(*at)->next_failed;
+    if (*at) *at = later->next_failed;
+    pthread_mutex_unlock(&stand_in.mutex);
+}
+
+/* Removes the latest call from the list of those that have failed, and stores in *call what the
+ * report of its error needs. Returns false if there is none. */
+static bool take_failed(struct tt_mpi_call *call)
+{
+    pthread_mutex_lock(&stand_in.mutex);
+    const struct tt_mpi_later *failed = stand_in.failed;
+    if (failed) {
+        bool removed = atomic_load_explicit(&failed->call.record->removed, memory_order_relaxed);
+        stand_in.failed = failed->next_failed;
+        *call = (struct tt_mpi_call){.function = failed->call.function,
+                                     .comm = removed ? tt_handle.world : failed->call.comm,
+                                     .status = failed->call.status};
+    }
+    pthread_mutex_unlock(&stand_in.mutex);
+    return failed != NULL;
+}
 
 /* The error handler of the communicator on which the stand-ins receive (stand_in.self). The host
  * calls it when the program completes requests of which one has failed. Calls the error handlers of
@@ -392,35 +440,10 @@ static struct {
 static void hear(MPI_Comm *comm, int *code, ...)
 {
     (void)comm;
-    struct tt_mpi_later *failed = stack_take(&stand_in.failed);
-    for (struct tt_mpi_later *next; failed; failed = next) {
-        next = failed->next;
-        struct tt_mpi_call call = {.function = failed->call.function,
-                                   .comm = failed->call.comm,
-                                   .status = failed->call.status};
-        if (atomic_load_explicit(&failed->call.record->removed, memory_order_relaxed))
-            call.comm = tt_handle.world;
+    for (struct tt_mpi_call call; take_failed(&call);) {
         if (call.status == TUTTI_OK) call.status = TUTTI_ERR_MEMORY;  /* a copy failed */
         if (tt_mpi_in_flight.threaded) call.comm = tt_handle.no_comm; /* MPICH holds its lock */
         *code = tt_mpi_failed(&call, "");
-    }
-}
-
-/* Prints the error of a call, and stores the call until `hear` reports it. MPICH calls `hear` only
- * in MPI_Wait and MPI_Test, and otherwise the error handler of MPI_COMM_WORLD. */
-static void add_failed(struct tt_mpi_later *later)
-{
-    tt_mpi_say("%s: %s", tt_mpi_names[later->call.function], later->error);
-    stack_push(&stand_in.failed, later);
-}
-
-/* Removes a call from the list of those that have failed, if it is there. */
-static void remove_failed(struct tt_mpi_later *later)
-{
-    struct tt_mpi_later *at = well(&later->call) ? NULL : stack_take(&stand_in.failed);
-    for (struct tt_mpi_later *next; at; at = next) {
-        next = at->next;
-        if (at != later) stack_push(&stand_in.failed, at);
     }
 }
 
@@ -436,12 +459,6 @@ bool tt_mpi_later_open(void)
     bool ok = tt_host.Comm_set_errhandler(stand_in.self, handler) == MPI_SUCCESS;
     tt_host.Errhandler_free(&handler);
     return ok;
-}
-
-void tt_mpi_later_close(void)
-{
-    free_dead();
-    tt_host.Comm_free(&stand_in.self);
 }
 
 /* Frees a persistent call that is not active. */
@@ -607,6 +624,16 @@ static int push(void)
 }
 
 struct tt_mpi_flights tt_mpi_in_flight = {.push = push};
+
+/* The program has completed its calls, but the thread of drain.h may still be in send_to_stand_in
+ * for the last of them. So this function waits until no thread goes through the list, and no thread
+ * does so afterwards. */
+void tt_mpi_later_close(void)
+{
+    while (atomic_exchange_explicit(&list.walked, true, memory_order_acquire)) sched_yield();
+    free_dead();
+    tt_host.Comm_free(&stand_in.self);
+}
 
 /* Pushes a call that was started onto list.fresh, from which `push` appends it to the list. */
 static void append(struct tt_mpi_later *later)

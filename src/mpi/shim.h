@@ -49,8 +49,8 @@ void *tt_mpi_host_variable(const char *name);
 void *tt_mpi_tool_symbol(const char *name);
 /* Returns where the host's code reads the address of a function of another library each time that
  * it calls this function; NULL: the place is not known. A function that is stored there is called
- * instead. */
-_Atomic(tt_mpi_function) *tt_mpi_host_import(const char *name);
+ * instead. *sealed: whether this place is in a page that is read-only. */
+_Atomic(tt_mpi_function) *tt_mpi_host_import(const char *name, bool *sealed);
 const char *tt_mpi_host_path(void);
 /* Returns the path of this library; "": the library is a part of the program. */
 const char *tt_mpi_own_path(void);

@@ -13,9 +13,10 @@
 /* The facts that the ranks of the world have found out about each other before Tutti starts
  * (agree.h). */
 struct tt_mpi_all {
-    bool one_node;            /* whether all ranks can share memory */
-    bool undriven;            /* whether on any rank the host has no tt_mpi_drivable */
-    bool pushes;              /* whether all ranks have tt_mpi_pushable */
+    bool one_node; /* whether all ranks can share memory */
+    /* whether the progress of some rank's MPI calls no functions that a library registers */
+    bool undriven;
+    bool pushes;              /* whether nonblocking calls of Tutti can be pushed at all ranks */
     uint64_t host;            /* a hash that is equal on ranks that can share memory */
     cpu_set_t own_processors; /* processors that this rank may use */
     cpu_set_t processors;     /* processors that any rank may use */

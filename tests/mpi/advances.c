@@ -2,7 +2,8 @@
  *
  * A library that is loaded in place of libtutti.so.0. It depends on the real one, so that all
  * functions of Tutti are found in it. It counts the calls of the functions that advance Tutti
- * without waiting, and makes a bcast fail before it begins if the program asks for this.
+ * without waiting, and makes bcasts and persistent calls fail before they begin if the program asks
+ * for this.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -13,7 +14,8 @@
 
 __attribute__((visibility("default"))) long advances; /* the program looks up these two variables by
                                                        * name */
-__attribute__((visibility("default"))) int refuses;   /* if set, bcasts get a wrong argument */
+__attribute__((visibility("default"))) int refuses;   /* if set, bcasts and tutti_start get a
+                                                       * wrong argument */
 
 /* Returns the function of the real libtutti.so.0. */
 static void *real(const char *name)
@@ -55,4 +57,11 @@ tutti_status tutti_bcast_init(tutti_team *team, void *buffer, int64_t n, tutti_t
     static __typeof__(tutti_bcast_init) *function;
     if (!function) function = (__typeof__(tutti_bcast_init) *)real("tutti_bcast_init");
     return function(team, buffer, refuses ? -1 : n, type, root, flags, request);
+}
+
+tutti_status tutti_start(tutti_request *request)
+{
+    static __typeof__(tutti_start) *function;
+    if (!function) function = (__typeof__(tutti_start) *)real("tutti_start");
+    return function(refuses ? NULL : request);
 }

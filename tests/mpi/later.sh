@@ -69,11 +69,7 @@ dies die-started
 
 # Each time that the host MPI's progress runs, it must advance Tutti once, however many calls are in
 # flight.
-mkdir counted
-cp "$library" counted
-gcc -Wall -Werror -shared -fPIC -I "$TUTTI_SOURCE/include" -I "$TUTTI_BUILD/include" \
-    -DTUTTI_PATH="\"${library%/*}/libtutti.so.0\"" "$here/advances.c" -o counted/libtutti.so.0 \
-    -Wl,-soname,libadvances.so -Wl,--no-as-needed "${library%/*}/libtutti.so.0" -Wl,-rpath,"${library%/*}" -ldl
+count_advances "$library"
 before=(env LD_PRELOAD="$PWD/counted/libtutti_mpi.so")
 launch "$host" 2 ./later looks "$PWD/counted/libtutti.so.0"
 [ "$(cat out)" = 'done' ] || fail 'looks'
@@ -87,15 +83,23 @@ launch "$host" 2 ./later refused "$PWD/counted/libtutti.so.0"
 grep -q '"MPI_Barrier".*"choice": "taken".*"calls": 8}' calls.json || fail 'calls after an error handler has jumped out of one'
 before=()
 
+# Persistent calls of two threads can fail at the same time.
+before=(env "LD_PRELOAD=$PWD/counted/libtutti_mpi.so")
+launch "$host" 2 ./later refused-threads "$PWD/counted/libtutti.so.0"
+[ "$(cat out)" = 'done' ] || fail 'refused-threads'
+before=()
+
 # An error that is found after the start must go to the error handler of the communicator.
-before=(tutti mpi)
-launch "$host" 3 ./later mismatch
-[ "$(cat out)" = 'done' ] || fail 'mismatch'
-grep -q '^tutti: MPI: MPI_Iallreduce: rank [0-2] called ' err || fail 'no word about the counts'
-before=(tutti mpi)
-launch "$host" 3 ./later unlike
-[ "$(cat out)" = 'done' ] || fail 'unlike'
-grep -qE '^tutti: MPI: MPIX?_Allreduce_init: rank [0-2] called ' err || fail 'no word about the counts of a persistent call'
+for level in single multiple; do
+    before=(tutti mpi)
+    launch "$host" 3 ./later mismatch "$level"
+    [ "$(cat out)" = 'done' ] || fail "mismatch $level"
+    grep -q '^tutti: MPI: MPI_Iallreduce: rank [0-2] called ' err || fail 'no word about the counts'
+    launch "$host" 3 ./later unlike "$level"
+    [ "$(cat out)" = 'done' ] || fail "unlike $level"
+    grep -qE '^tutti: MPI: MPIX?_Allreduce_init: rank [0-2] called ' err || fail 'no word about the counts of a persistent call'
+done
+before=()
 
 # Up to 256 persistent calls have teams at the same time, and the host MPI must do the others.
 reported "$host" 3 ./later prepared
@@ -120,3 +124,13 @@ before=(env 'TUTTI_MPI=take,-ibcast')
 reported "$host" 3 ./later driven
 grep -q '"MPI_Ibcast".*"left: TUTTI_MPI"' calls.json || fail 'a call that is switched off'
 grep -q '"MPI_Ibarrier".*"taken"' calls.json || fail 'the other calls'
+
+# MPICH calls Tutti in place of UCX only if Tutti takes nonblocking calls.
+for mode in take on count; do
+    if [ "$host" != mpich ]; then break; fi
+    expected=no
+    if [ "$mode" = take ]; then expected=yes; fi
+    before=(env "TUTTI_MPI=$mode" tutti mpi)
+    launch "$host" 2 ./later replaced "$expected"
+    [ "$(cat out)" = 'done' ] || fail "replaced in mode $mode"
+done

@@ -60,6 +60,16 @@ compile_take() {
     } 9>"$kept.lock"
     ln -s "$kept" "$name"
 }
+# count_advances LIBRARY: makes the folder `counted` with a copy of this libtutti_mpi.so and, beside
+# it, the library of advances.c, which this copy loads.
+count_advances() {
+    local tutti=$TUTTI_BUILD/lib
+    mkdir counted
+    cp "$1" counted
+    gcc -Wall -Werror -shared -fPIC -I "$TUTTI_SOURCE/include" -I "$TUTTI_BUILD/include" \
+        -DTUTTI_PATH="\"$tutti/libtutti.so.0\"" "$TUTTI_SOURCE/tests/mpi/advances.c" -o counted/libtutti.so.0 \
+        -Wl,-soname,libadvances.so -Wl,--no-as-needed "$tutti/libtutti.so.0" -Wl,-rpath,"$tutti" -ldl
+}
 launcher() { if [ "$1" = mpich ]; then echo mpiexec.mpich; else echo mpirun.openmpi; fi; }
 
 # launch HOST RANKS COMMAND...: runs the command, with its output in the files out and err. Fails if

@@ -48,3 +48,9 @@ for run in "${runs[@]}"; do
     grep -qxE 'all results are right|done' out && [ ! -s err ] || fail "$run"
     grep -q '"choice": "taken"' calls.json || fail "nothing is taken in $run"
 done
+
+# Persistent calls of two threads that fail at the same time, which Tutti prints.
+count_advances libtutti_mpi.so
+before=(env TUTTI_MPI=take)
+launch "$host" 2 env LD_PRELOAD="$runtime:$work/counted/libtutti_mpi.so" ./later refused-threads "$work/counted/libtutti.so.0"
+grep -qx 'done' out && ! grep -q 'Sanitizer' err || fail 'refused-threads'

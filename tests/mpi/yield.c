@@ -10,7 +10,9 @@
 #include <dlfcn.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 /* After IDLE_POLLS polls in a row that found nothing, each further poll without success is followed
@@ -20,6 +22,16 @@ enum { IDLE_POLLS = 50, SLEEP_US = 50 };
 unsigned ucp_worker_progress(void *worker);
 /* Is called before each poll; NULL: nothing is called. */
 int (*before_poll)(void);
+/* Whether Tutti has polled, because MPICH calls Tutti in place of UCX (src/mpi/drive.h). */
+atomic_bool polled_by_tutti;
+
+static void note_caller(void *caller)
+{
+    static _Atomic(void *) last;
+    Dl_info object;
+    if (atomic_exchange(&last, caller) == caller || !dladdr(caller, &object)) return;
+    if (strstr(object.dli_fname, "libtutti_mpi")) polled_by_tutti = true;
+}
 
 /* Replaces the function of UCX: the dynamic linker finds that of the program first. */
 unsigned ucp_worker_progress(void *worker)
@@ -28,6 +40,7 @@ unsigned ucp_worker_progress(void *worker)
     static atomic_int idle; /* of all threads: with LD_AUDIT there is no room for variables of each
                              * thread */
     if (!poll) poll = (unsigned (*)(void *))dlsym(RTLD_NEXT, "ucp_worker_progress");
+    note_caller(__builtin_return_address(0));
     if (before_poll) before_poll();
     unsigned events = poll(worker);
     if (events)
