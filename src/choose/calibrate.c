@@ -16,9 +16,9 @@
  *     1 MiB, 4 MiB            in proportion to 256 KiB; in copy_shared equal to 256 KiB
  *     read_shared             equal to copy_shared
  *
- * `tutti calibrate` found these factors and parts on the processors where it was tried. On one of
- * them, a line took 48 ns in some runs and 200 ns in others, as its two processors shared a cache
- * or not, and the same factors suit both.
+ * `tutti calibrate` found these factors and parts on the processors where it was tried, also on two
+ * processors that share a cache at some times and not at others, so that a line takes several times
+ * as long (bench/results/2026-11-30-amd-epyc.md).
  */
 #include "choose/calibrate.h"
 
@@ -42,6 +42,8 @@ enum {
     LAST = TT_MACHINE_POINTS - 3,
     BLOCK = 256 << 10, /* the largest size that is measured, in bytes */
     ROOM = 2 * BLOCK,
+    POOL = 10 << 20, /* enough that no block of the two pools is used twice (move_on) */
+    PAGE = 4096,
     RUN_BYTES = 64 << 10,
     RUN_MOST = 16,
     EXCHANGES = 500,
@@ -69,8 +71,12 @@ struct brief {
     _Alignas(TT_LINE) _Atomic uint32_t pong;
     enum brief_order what;
     int64_t bytes, took_ns;
-    char *from, *to, *shared, *its_from, *its_to; /* ROOM bytes each */
-    int mine, other;                              /* the processors of this thread and the helper;
+    char *pool[2];                    /* POOL bytes each; this thread copies from [0] to [1] */
+    int64_t at;                       /* the offset of the next blocks in both pools */
+    char *from, *to;                  /* the blocks in the pools that are in use */
+    char *shared, *its_from, *its_to; /* ROOM bytes each */
+    char *target;                     /* where the helper writes */
+    int mine, other;                  /* the processors of this thread and the helper;
                                                    * other: -1: there is none */
     int64_t begin_ns, until_ns;
     int64_t settle_ps; /* the time that settle() takes alone */
@@ -96,17 +102,35 @@ static void settle(void)
 #endif
 }
 
-/* Removes from the caches the buffers of one run of copies: run_of(bytes) buffers of `bytes` bytes
- * each, stride_of(bytes) apart, from `memory` on. */
+/* Removes `bytes` bytes of memory from the caches. */
 static void flush(char *memory, int64_t bytes)
 {
 #ifdef __x86_64__
-    for (int64_t i = 0; i < run_of(bytes) * stride_of(bytes); i += TT_LINE) _mm_clflush(memory + i);
+    for (int64_t i = 0; i < bytes; i += TT_LINE) _mm_clflush(memory + i);
 #else
     (void)memory;
     (void)bytes;
 #endif
     settle();
+}
+
+/* Returns the bytes of the buffers of one run of copies: run_of(bytes) buffers of `bytes` bytes
+ * each, stride_of(bytes) apart. */
+static int64_t span_of(int64_t bytes)
+{
+    return run_of(bytes) * stride_of(bytes);
+}
+
+/* Moves on to blocks of the pools that were not used since open_pools flushed the pools. So they
+ * are in no cache, and the processor has to look up the addresses of their pages, as for the
+ * buffers of a program that uses much memory. */
+static void move_on(struct brief *b, int64_t bytes)
+{
+    int64_t span = tt_round_up(span_of(bytes), PAGE);
+    tt_assert(b->at + span <= POOL);
+    b->from = b->pool[0] + b->at;
+    b->to = b->pool[1] + b->at;
+    b->at += span;
 }
 
 static inline int64_t run_by(bool streams, char *to, const char *from, int64_t bytes)
@@ -160,12 +184,12 @@ static void obey(struct brief *b)
     switch (b->what) {
     case ORDER_WRITE:
         (void)copy_run(b->its_to, b->its_from, b->bytes);
-        b->took_ns = copy_run(b->shared, b->its_from, b->bytes);
+        b->took_ns = copy_run(b->target, b->its_from, b->bytes);
         break;
-    case ORDER_STREAM: b->took_ns = stream_run(b->shared, b->its_from, b->bytes); break;
+    case ORDER_STREAM: b->took_ns = stream_run(b->target, b->its_from, b->bytes); break;
     case ORDER_COPY:
-        flush(b->its_to, b->bytes);
-        flush(b->its_from, b->bytes);
+        flush(b->its_to, span_of(b->bytes));
+        flush(b->its_from, span_of(b->bytes));
         (void)copy_run(b->its_to, b->its_from, b->bytes);
         break;
     case ORDER_ANSWER: answer(b, false); break;
@@ -201,6 +225,15 @@ static int64_t end_order(struct brief *b)
     return b->took_ns;
 }
 
+/* Lets the helper write a run of blocks from `to` on, by ORDER_WRITE or ORDER_STREAM. Returns how
+ * long it took. */
+static int64_t let_write(struct brief *b, enum brief_order what, char *to, int64_t bytes)
+{
+    b->target = to;
+    begin_order(b, what, bytes);
+    return end_order(b);
+}
+
 /* ---- Entries of the tables ---- */
 
 static int64_t each(const struct brief *b, int64_t run_ns, int64_t bytes)
@@ -211,16 +244,13 @@ static int64_t each(const struct brief *b, int64_t run_ns, int64_t bytes)
 static void measure_copies(struct brief *b, struct tt_machine *m, int point)
 {
     int64_t n = tt_machine_bytes[point];
-    char *from = b->from, *to = b->to;
-    (void)copy_run(to, from, n);
-    m->table[TT_MACHINE_copy_cached_cached][point] = each(b, copy_run(to, from, n), n);
-    flush(to, n);
-    m->table[TT_MACHINE_copy_cached_memory][point] = each(b, copy_run(to, from, n), n);
-    flush(from, n);
-    m->table[TT_MACHINE_copy_memory_cached][point] = each(b, copy_run(to, from, n), n);
-    flush(from, n);
-    flush(to, n);
-    m->table[TT_MACHINE_copy_memory_memory][point] = each(b, copy_run(to, from, n), n);
+    move_on(b, n);
+    m->table[TT_MACHINE_copy_memory_memory][point] = each(b, copy_run(b->to, b->from, n), n);
+    m->table[TT_MACHINE_copy_cached_cached][point] = each(b, copy_run(b->to, b->from, n), n);
+    const char *cached = b->from;
+    move_on(b, n);
+    m->table[TT_MACHINE_copy_cached_memory][point] = each(b, copy_run(b->to, cached, n), n);
+    m->table[TT_MACHINE_copy_memory_cached][point] = each(b, copy_run(b->to, b->from, n), n);
 }
 
 /* Measures copies between the caches of two processors: this thread copies blocks that the helper
@@ -232,8 +262,9 @@ static void measure_exchanges(struct brief *b, struct tt_machine *m, int point)
 {
     int64_t n = tt_machine_bytes[point];
     int64_t(*t)[TT_MACHINE_POINTS] = m->table;
-    begin_order(b, ORDER_WRITE, n);
-    int64_t gives = each(b, end_order(b), n), takes = each(b, copy_run(b->to, b->shared, n), n);
+    (void)copy_run(b->to, b->shared, n);
+    int64_t gives = each(b, let_write(b, ORDER_WRITE, b->shared, n), n);
+    int64_t takes = each(b, copy_run(b->to, b->shared, n), n);
     int64_t own = t[TT_MACHINE_copy_cached_cached][point];
     int64_t load = tt_max(0, t[TT_MACHINE_copy_memory_cached][point] - own);
     int64_t store = tt_max(0, t[TT_MACHINE_copy_cached_memory][point] - own);
@@ -242,23 +273,22 @@ static void measure_exchanges(struct brief *b, struct tt_machine *m, int point)
     t[TT_MACHINE_copy_memory_other][point] = gives + load;
     t[TT_MACHINE_copy_other_memory][point] = takes + store;
     t[TT_MACHINE_copy_other_other][point] = tt_max(takes, takes + gives - own);
-    begin_order(b, ORDER_STREAM, n);
-    int64_t streams = each(b, end_order(b), n);
+    int64_t streams = each(b, let_write(b, ORDER_STREAM, b->shared, n), n);
     t[TT_MACHINE_stream_cached][point] = streams;
     t[TT_MACHINE_stream_memory][point] = streams + load;
     t[TT_MACHINE_stream_other][point] = tt_max(takes, takes + streams - own);
 }
 
-/* Returns the time that a second operand of n bytes, `second`, adds to a reduction, as `tutti
- * calibrate` measures it: the time of a sum of two operands minus `own`, the time of a copy of n
- * bytes within the cache; at least half of `own`. */
-static int64_t further(struct brief *b, const char *second, int64_t n, int64_t own)
+/* Returns the time that a second operand of n bytes, `second`, adds to a reduction into `to`, as
+ * `tutti calibrate` measures it: the time of a sum of two operands minus `own`, the time of a copy
+ * of n bytes within the cache; at least half of `own`. */
+static int64_t further(const struct brief *b, char *to, const char *second, int64_t n, int64_t own)
 {
     tt_reduce_fn *sum = tt_reduce_lookup(TUTTI_F64, TUTTI_SUM);
     int64_t begin = tt_clock_ns();
     for (int64_t i = 0; i < run_of(n); i++) {
-        const void *in[2] = {b->to + i * stride_of(n), second + i * stride_of(n)};
-        sum(b->to + i * stride_of(n), in, 2, (size_t)n / sizeof(double));
+        const void *in[2] = {to + i * stride_of(n), second + i * stride_of(n)};
+        sum(to + i * stride_of(n), in, 2, (size_t)n / sizeof(double));
         settle();
     }
     return tt_max(tt_max(n, each(b, tt_clock_ns() - begin, n) - own), own / 2);
@@ -267,13 +297,13 @@ static int64_t further(struct brief *b, const char *second, int64_t n, int64_t o
 static void measure_sums(struct brief *b, struct tt_machine *m, int point)
 {
     int64_t n = tt_machine_bytes[point], own = m->table[TT_MACHINE_copy_cached_cached][point];
-    (void)copy_run(b->to, b->from, n);
-    m->table[TT_MACHINE_add_cached][point] = further(b, b->from, n, own);
-    flush(b->from, n);
-    m->table[TT_MACHINE_add_memory][point] = further(b, b->from, n, own);
-    begin_order(b, ORDER_WRITE, n);
-    (void)end_order(b);
-    m->table[TT_MACHINE_add_other][point] = further(b, b->shared, n, own);
+    char *to = b->to;
+    (void)copy_run(to, b->from, n);
+    m->table[TT_MACHINE_add_cached][point] = further(b, to, b->from, n, own);
+    move_on(b, n);
+    m->table[TT_MACHINE_add_memory][point] = further(b, to, b->from, n, own);
+    (void)let_write(b, ORDER_WRITE, b->shared, n);
+    m->table[TT_MACHINE_add_other][point] = further(b, to, b->shared, n, own);
 }
 
 static int64_t by_system(struct brief *b, bool writes, char *mine, char *its, int64_t n)
@@ -292,20 +322,19 @@ static void measure_reads(struct brief *b, struct tt_machine *m, int point)
 {
     int64_t n = tt_machine_bytes[point];
     int64_t(*t)[TT_MACHINE_POINTS] = m->table;
-    flush(b->from, n);
-    t[TT_MACHINE_read_memory_cached][point] = by_system(b, false, b->to, b->from, n);
-    flush(b->from, n);
-    flush(b->to, n);
+    char *cached = b->to;
+    move_on(b, n);
+    t[TT_MACHINE_read_memory_cached][point] = by_system(b, false, cached, b->from, n);
+    move_on(b, n);
     t[TT_MACHINE_read_memory_memory][point] = by_system(b, false, b->to, b->from, n);
-    begin_order(b, ORDER_WRITE, n);
-    (void)end_order(b);
-    t[TT_MACHINE_read_other_cached][point] = by_system(b, false, b->to, b->shared, n);
-    flush(b->to, n);
-    begin_order(b, ORDER_WRITE, n);
-    (void)end_order(b);
-    t[TT_MACHINE_read_other_memory][point] = by_system(b, false, b->to, b->shared, n);
-    flush(b->from, n);
-    flush(b->to, n);
+    cached = b->to;
+    move_on(b, n);
+    (void)let_write(b, ORDER_WRITE, b->from, n);
+    t[TT_MACHINE_read_other_cached][point] = by_system(b, false, cached, b->from, n);
+    move_on(b, n);
+    (void)let_write(b, ORDER_WRITE, b->from, n);
+    t[TT_MACHINE_read_other_memory][point] = by_system(b, false, b->to, b->from, n);
+    move_on(b, n);
     t[TT_MACHINE_write_memory_memory][point] = by_system(b, true, b->from, b->to, n);
     for (int i = TT_MACHINE_read_memory_cached; !b->reads && i <= TT_MACHINE_write_memory_memory;
          i++)
@@ -315,8 +344,7 @@ static void measure_reads(struct brief *b, struct tt_machine *m, int point)
 static void measure_together(struct brief *b, struct tt_machine *m, int point)
 {
     int64_t n = tt_machine_bytes[point], one = m->table[TT_MACHINE_copy_memory_memory][point];
-    flush(b->from, n);
-    flush(b->to, n);
+    move_on(b, n);
     begin_order(b, ORDER_COPY, n);
     int64_t both = each(b, copy_run(b->to, b->from, n), n);
     (void)end_order(b);
@@ -429,14 +457,24 @@ static void measure_settling(struct brief *b)
     b->settle_ps = (tt_clock_ns() - begin) * PS_OF_NS / N;
 }
 
+/* Maps the pages of the pools, and removes them from the caches. */
+static void open_pools(struct brief *b)
+{
+    for (int i = 0; i < 2; i++) {
+        memset(b->pool[i], 1, POOL);
+        flush(b->pool[i], POOL);
+    }
+}
+
 /* Measures with a helper. Sets *quiet to whether both passes were complete and agree. Returns false
  * if the time was too short for a model. */
 static bool measure(struct brief *b, struct tt_machine *m, bool *quiet)
 {
     struct tt_machine again = {0}, warm = {0};
     measure_settling(b);
-    measure_copies(b, &warm, LAST); /* the first copies only map the pages */
-    measure_exchanges(b, &warm, LAST);
+    open_pools(b);
+    measure_copies(b, &warm, LAST);
+    measure_exchanges(b, &warm, LAST); /* the first exchange only maps the pages */
     if (!pass(b, m)) return false;
     bool whole = pass(b, &again);
     measure_turns(b, m);
@@ -465,16 +503,18 @@ static int find_other(int mine)
     return found;
 }
 
-/* Maps memory for struct brief and, after it, five buffers. NULL: there is no memory. */
+/* Maps memory for struct brief and, after it, the pools and three buffers. NULL: there is no
+ * memory. */
 static struct brief *open_brief(size_t *bytes)
 {
-    *bytes = tt_round_up(sizeof(struct brief), BLOCK) + 5 * (size_t)ROOM;
+    *bytes = tt_round_up(sizeof(struct brief), BLOCK) + 2 * (size_t)POOL + 3 * (size_t)ROOM;
     void *memory = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return NULL;
     struct brief *b = memory;
     char *at = (char *)memory + tt_round_up(sizeof *b, BLOCK);
-    char **buffers[] = {&b->from, &b->to, &b->shared, &b->its_from, &b->its_to};
-    for (int i = 0; i < 5; i++, at += ROOM) *buffers[i] = at;
+    char **buffers[] = {&b->shared, &b->its_from, &b->its_to};
+    for (int i = 0; i < 3; i++, at += ROOM) *buffers[i] = at;
+    for (int i = 0; i < 2; i++, at += POOL) b->pool[i] = at;
     b->mine = sched_getcpu();
     b->other = b->mine < 0 ? -1 : find_other(b->mine);
     b->helps = b->reads = true;

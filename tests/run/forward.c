@@ -259,8 +259,8 @@ static tutti_status exchange_prepared(struct forward_lists *l, int i)
 /* Lets allocation number `i` of rank 1 fail in the first call, or while a request is made. Checks
  * that rank 1 reports the lack of memory, and that every other rank gets an error that names rank
  * 1, in this call or in the next one. If the call has fewer allocations, rank 1 prints that it had
- * enough memory. The call may also succeed although an allocation failed: a plan that cannot be kept
- * for later calls is made again. */
+ * enough memory. The call may also succeed although an allocation failed: a plan that cannot be
+ * kept for later calls is made again. */
 static void try_memory(struct forward_lists *l, bool prepared, int i)
 {
     uint64_t lacks = tt_memory_lacks();
