@@ -259,7 +259,7 @@ static tutti_status choose(const struct tt_call *call, const struct tt_map *map,
         how = TT_CHOSEN_ESTIMATE;
     }
     if (!c.algorithm) {
-        c.algorithm = tt_table_choose(call, map);
+        c = (struct tt_choice){.algorithm = tt_table_choose(call, map)};
         how = TT_CHOSEN_TABLE;
     }
     if (by) *by = how;

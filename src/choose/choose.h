@@ -52,8 +52,8 @@ tutti_status tt_choose_check(void);
  * measuring comes first, with the parameters that are chosen; the others get their own. With a
  * model of the machine, the others are those whose predicted time is less than twice the least
  * predicted time, the fastest first; without a model, they are those that some row of a table
- * names. Writes at most `most` algorithms that apply, and returns how many; 0:
- * no algorithm applies, or the choice is forced, or the wisdom has a line for the call. */
+ * names. Writes at most `most` algorithms that apply, and returns how many; 0: no algorithm
+ * applies, or the choice is forced, or the wisdom has a line for the call. */
 int tt_candidates(const struct tt_call *call, const struct tt_map *map, struct tt_rankings *kept,
                   struct tt_choice *candidate, int most);
 /* Writes to `path` the path of the plan file that TUTTI_ALGORITHM gives for the call's collective

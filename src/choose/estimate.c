@@ -207,7 +207,8 @@ static bool may_tune(const struct tt_call *call, const struct tt_map *map)
     return !tt_map_one_node(map) && map->p <= map->cores && !tt_call_counts(call);
 }
 
-/* The most steps that the plans of all ranks may have for a parameter to be tried. */
+/* The most steps that the plans of all ranks may have for a parameter to be tried. A prediction
+ * takes time for each step, and a rank waits for the ranking in its first call of a shape. */
 enum { TRY_STEPS = 2048 };
 
 /* Returns 1 + the number of the value (tt_parameters_try) with which the algorithm takes least, if

@@ -679,25 +679,32 @@ static void the_speed_of_links_decides(void **state)
                  {TT_COLL_reduce, 16 << 10, "composed", "composed", "halving"},
                  {TT_COLL_alltoall, 512, "composed", "hypercube", "pairwise"},
                  {TT_COLL_gather, 512, "composed", "composed", "linear"}};
-    static int node[256];
-    for (int r = 0; r < 256; r++) node[r] = r / 2;
+    /* three speeds for each of the columns above */
+    static const int speeds[] = {1000, 10000, 15999, 16000, 25000, 49999, 50000, 100000, 400000};
+    static int node[130];
+    for (int r = 0; r < 130; r++) node[r] = r / 2;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tt_map map = plans_map(16);
         map.node = node;
         map.nodes = 8;
         assert_string_equal(chosen(cases[i].coll, cases[i].n, &map)->name, cases[i].slow);
-        map.link_mbit = 10000;
-        assert_string_equal(chosen(cases[i].coll, cases[i].n, &map)->name, cases[i].slow);
-        map.link_mbit = 25000;
-        assert_string_equal(chosen(cases[i].coll, cases[i].n, &map)->name, cases[i].medium);
-        map.link_mbit = 100000;
-        assert_string_equal(chosen(cases[i].coll, cases[i].n, &map)->name, cases[i].fast);
-        map.p = 256;
-        map.nodes = 128;
+        for (size_t k = 0; k < sizeof speeds / sizeof *speeds; k++) {
+            const char *const names[] = {cases[i].slow, cases[i].medium, cases[i].fast};
+            map.link_mbit = speeds[k];
+            assert_string_equal(chosen(cases[i].coll, cases[i].n, &map)->name, names[k / 3]);
+        }
+        map.p = 130;
+        map.nodes = 65;
         const char *large = chosen(cases[i].coll, cases[i].n, &map)->name;
         map.link_mbit = 0;
         assert_string_equal(chosen(cases[i].coll, cases[i].n, &map)->name, large);
     }
+    struct tt_map most = plans_map(128);
+    most.node = node;
+    most.nodes = 64;
+    const char *slow = chosen(TT_COLL_allgather, 64 << 10, &most)->name;
+    most.link_mbit = 100000;
+    assert_string_not_equal(chosen(TT_COLL_allgather, 64 << 10, &most)->name, slow);
 }
 
 /* Lets each allocation of a choice fail once, which must be an error. If a rank could not find out
