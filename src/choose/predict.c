@@ -712,12 +712,15 @@ tutti_status tt_predict_calls(const struct tt_algorithm *algorithm, const struct
 struct tt_map tt_plan_map(const struct tt_algorithm *algorithm, const struct tt_call *c,
                           const struct tt_map *map, bool *is_short)
 {
-    /* A composed plan uses a part of the window in each of its stages. So if the plan is composed,
-     * or the team is on several nodes, the call gets short windows only if its bytes fit in a short
-     * window divided by PARTS. */
+    /* A composed plan uses a part of the window in each of its stages. So if the algorithm divides
+     * the window, or the team is on several nodes, the call gets short windows only if its bytes
+     * fit in a PARTS-th of the whole cache lines of a short window. In a composed allgather these
+     * are the bytes of all ranks. */
     enum { PARTS = 4 };
     struct tt_map low = *map;
-    bool pieces = c->coll == TT_COLL_alltoall || c->coll == TT_COLL_scatter;
+    bool composed = algorithm->composition != NULL;
+    bool pieces = c->coll == TT_COLL_alltoall || c->coll == TT_COLL_scatter ||
+                  (c->coll == TT_COLL_allgather && composed);
     const int64_t most = tt_team_short_window(map->p);
     low.win_bytes = tt_min(map->win_bytes, most);
     *is_short = false;
@@ -725,8 +728,9 @@ struct tt_map tt_plan_map(const struct tt_algorithm *algorithm, const struct tt_
     if (tt_coll_pairs(c->coll)) return *map;
     *is_short = true;
     if (map->win_bytes <= most) return low;
-    bool whole = tt_map_one_node(map) && !algorithm->composition;
-    int64_t room = most / (whole ? 1 : PARTS) / (pieces || tt_call_scatters(c) ? map->p : 1);
+    bool whole = tt_map_one_node(map) && !composed && !algorithm->divides;
+    int64_t part = whole ? most : most / TT_LINE * TT_LINE / PARTS;
+    int64_t room = part / (pieces || tt_call_scatters(c) ? map->p : 1);
     if (!tt_call_counts(c) && tt_call_bytes(c) <= room && !algorithm->refuse(c, &low)) return low;
     *is_short = false;
     return *map;

@@ -132,6 +132,7 @@ const struct tt_algorithm tt_allgather_parts = {
     .refuse = refuse,
     .build = build,
     .phases = phases,
+    .composition = &composition,
 };
 
 const struct tt_algorithm tt_allgatherv_parts = {
@@ -143,4 +144,5 @@ const struct tt_algorithm tt_allgatherv_parts = {
     .refuse = refuse,
     .build = build,
     .phases = phases,
+    .composition = &composition,
 };

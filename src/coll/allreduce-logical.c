@@ -33,4 +33,5 @@ const struct tt_algorithm tt_allreduce_logical = {
     .source = "the logical tree for unequal nodes",
     .refuse = refuse,
     .build = build,
+    .divides = true,
 };

@@ -103,4 +103,5 @@ const struct tt_algorithm tt_allreduce_parts = {
     .refuse = refuse,
     .build = build,
     .phases = phases,
+    .composition = &composition,
 };

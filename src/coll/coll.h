@@ -70,6 +70,7 @@ struct tt_algorithm {
     /* the stages of an algorithm whose functions above are those of composed.h; NULL: the algorithm
      * has no stages */
     const struct tt_composition *composition;
+    bool divides; /* Each rank divides its window into parts. A composition always does. */
     /* The plans of all ranks, which take the place of `build`, if this row was made from a plan
      * file. Such a row applies only to the call and the number of ranks for which the plans were
      * read. NULL: the row was not made from a plan file. */

@@ -135,6 +135,7 @@ const struct tt_algorithm tt_reduce_scatter_block_parts = {
     .refuse = refuse,
     .build = build,
     .phases = phases,
+    .composition = &composition,
 };
 
 const struct tt_algorithm tt_reduce_scatter_parts = {
@@ -146,4 +147,5 @@ const struct tt_algorithm tt_reduce_scatter_parts = {
     .refuse = refuse,
     .build = build,
     .phases = phases,
+    .composition = &composition,
 };

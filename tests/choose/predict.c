@@ -55,23 +55,42 @@ static void ranks_take_turns(void **state)
     assert_int_equal(p.spent[TT_SPENT_lines], 0);
 }
 
-/* Checks the window of `composed`, which has a part for each stage. If the bytes of a call do not
- * fit in one part of a short window, `composed` gets a long window: with a short one, it would copy
- * the bytes in several pieces, in a loop. */
-static void stages_share_short_windows(void **state)
+/* Checks that a call gets short windows only if they suffice. If its bytes do not fit, the call
+ * gets a long window: with a short one, a rank would copy the bytes in several pieces, in a
+ * loop. */
+static void short_windows_suffice(const struct tt_algorithm *a, const struct tt_map *map, int64_t n)
+{
+    bool is_short;
+    struct tt_problem problem = plans_problem(a->coll, map->p, n);
+    if (a->refuse(&problem.call, map)) return;
+    struct tt_map with = tt_plan_map(a, &problem.call, map, &is_short);
+    for (int r = 0; r < map->p && is_short; r++) {
+        struct tt_plan *plan = tt_algorithm_plan(a, &problem.call, &with, r);
+        struct tt_plan *other = tt_algorithm_plan(a, &problem.call, map, r);
+        assert_non_null(plan);
+        assert_non_null(other);
+        if (plan->loops && !other->loops)
+            fail_msg("%s of %s: %d ranks, %d elements", a->name, tt_coll_name(a->coll), map->p,
+                     (int)n);
+        tt_plan_free(plan);
+        tt_plan_free(other);
+    }
+}
+
+static void no_piece_exceeds_a_short_window(void **state)
 {
     (void)state;
     struct tt_machine m = model_of(1000, 1);
-    struct tt_map map = map_of(2, 2, &m);
-    bool is_short;
-    for (int64_t bytes = 8; bytes <= 512; bytes += 8) {
-        struct tt_problem problem = plans_problem(TT_COLL_bcast, 2, bytes / 8);
-        struct tt_map with = tt_plan_map(&tt_bcast_composed, &problem.call, &map, &is_short);
-        struct tt_plan *plan = tt_algorithm_plan(&tt_bcast_composed, &problem.call, &with, 1);
-        assert_non_null(plan);
-        if (is_short) assert_false(plan->loops);
-        if (bytes <= 32) assert_true(is_short);
-        tt_plan_free(plan);
+    for (int p = 2; p <= 9; p++) {
+        struct tt_map one = map_of(p, 2, &m), two = one;
+        int node[] = {0, 0, 0, 0, 1, 1, 1, 1, 1};
+        two.node = p > 5 ? node : NULL;
+        two.nodes = p > 5 ? 2 : 1;
+        for (const struct tt_algorithm *const *a = tt_algorithms; *a; a++)
+            for (int64_t n = 1; n <= 64; n++) {
+                short_windows_suffice(*a, &one, n);
+                short_windows_suffice(*a, &two, n);
+            }
     }
 }
 
@@ -557,7 +576,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(barrier_of_two),
         cmocka_unit_test(ranks_take_turns),
-        cmocka_unit_test(stages_share_short_windows),
+        cmocka_unit_test(no_piece_exceeds_a_short_window),
         cmocka_unit_test(root_runs_ahead),
         cmocka_unit_test(windows_are_streamed),
         cmocka_unit_test(costs_scale),
