@@ -16,13 +16,13 @@
  * figure. If there are several ways to make a call (port-host.h), their batches take turns.
  */
 #include "port.h"
+#include "collectives.h"
 #include "measure.h"
 
 #include <getopt.h>
 #include <stdbool.h>
 
 enum {
-    MAX_RANKS = 1024,
     MAX_SIZES = 64,
     MAX_BATCHES = 100,
     LEAST_CALLS = 2,
@@ -42,206 +42,10 @@ struct loop_options {
                           * ends with NULL */
 };
 
-/* Returns the value that a rank writes at index i of the half of its pool from which inputs are
- * taken. The values are whole numbers, so sums over 1,000 ranks are exact. */
-static double value(int rank, int64_t i)
-{
-    return (double)(rank + 1) + (double)(i & 1023);
-}
-
 struct pool {
     double *in, *out;
     int64_t half; /* bytes of each half */
 };
-
-static int me, p;
-
-struct collective {
-    const char *name;
-    void (*call)(const double *in, double *out, int64_t n);
-    /* Returns the value that must be at out[i] after a call on blocks of n elements whose inputs
-     * start at index `at`. */
-    double (*expected)(int64_t at, int64_t i, int64_t n);
-    int64_t (*in_blocks)(void), (*out_blocks)(void); /* how many blocks of n elements a rank passes
-                                                      * and gets */
-};
-
-static int64_t none(void)
-{
-    return 0;
-}
-
-static int64_t one(void)
-{
-    return 1;
-}
-
-static int64_t each(void)
-{
-    return p;
-}
-
-static int64_t one_at_root(void)
-{
-    return me == 0;
-}
-
-static int64_t one_beyond_root(void)
-{
-    return me != 0;
-}
-
-static int64_t each_at_root(void)
-{
-    return me == 0 ? p : 0;
-}
-
-static void call_barrier(const double *in, double *out, int64_t n)
-{
-    (void)in;
-    (void)out;
-    (void)n;
-    port_barrier();
-}
-
-/* Calls a bcast. The root's buffer is an input; the buffers of the other ranks are outputs. */
-static void call_bcast(const double *in, double *out, int64_t n)
-{
-    port_bcast(me == 0 ? (double *)in : out, n, 0);
-}
-
-static void call_reduce(const double *in, double *out, int64_t n)
-{
-    port_reduce(in, out, n, 0);
-}
-
-static double of_root(int64_t at, int64_t i, int64_t n)
-{
-    (void)n;
-    return value(0, at + i);
-}
-
-static double of_sum(int64_t at, int64_t i, int64_t n)
-{
-    (void)n;
-    return p * value(0, at + i) + (double)p * (p - 1) / 2;
-}
-
-static double of_allgather(int64_t at, int64_t i, int64_t n)
-{
-    return value((int)(i / n), at + i % n);
-}
-
-static double of_alltoall(int64_t at, int64_t i, int64_t n)
-{
-    return value((int)(i / n), at + me * n + i % n);
-}
-
-/* The counts and displacements for the collectives that take such lists: n elements from and to
- * each rank, without gaps. They are written again when n changes. */
-static struct {
-    int64_t n;
-    port_count counts[MAX_RANKS], displs[MAX_RANKS];
-} lists = {.n = -1};
-
-static void make_list(int64_t n)
-{
-    if (n == lists.n) return;
-    lists.n = n;
-    for (int r = 0; r < p; r++) {
-        lists.counts[r] = (port_count)n;
-        lists.displs[r] = (port_count)(r * n);
-    }
-}
-
-static void call_gather(const double *in, double *out, int64_t n)
-{
-    port_gather(in, out, n, 0);
-}
-
-static void call_scatter(const double *in, double *out, int64_t n)
-{
-    port_scatter(in, out, n, 0);
-}
-
-static void call_reduce_scatter(const double *in, double *out, int64_t n)
-{
-    make_list(n);
-    port_reduce_scatter(in, out, lists.counts);
-}
-
-static void call_allgatherv(const double *in, double *out, int64_t n)
-{
-    make_list(n);
-    port_allgatherv(in, n, out, lists.counts, lists.displs);
-}
-
-static void call_gatherv(const double *in, double *out, int64_t n)
-{
-    make_list(n);
-    port_gatherv(in, n, out, lists.counts, lists.displs, 0);
-}
-
-static void call_scatterv(const double *in, double *out, int64_t n)
-{
-    make_list(n);
-    port_scatterv(in, lists.counts, lists.displs, out, n, 0);
-}
-
-static void call_alltoallv(const double *in, double *out, int64_t n)
-{
-    make_list(n);
-    port_alltoallv(in, out, lists.counts, lists.displs);
-}
-
-static double of_block(int64_t at, int64_t i, int64_t n)
-{
-    return of_sum(at, me * n + i, n);
-}
-
-static double of_scatter(int64_t at, int64_t i, int64_t n)
-{
-    return value(0, at + me * n + i);
-}
-
-/* Returns the sum over the ranks below `ranks` of the i-th element of their inputs, which begin at
- * index `at` of the first half of their pools. */
-static double of_prefix(int ranks, int64_t at, int64_t i)
-{
-    return ranks * value(0, at + i) + (double)ranks * (ranks - 1) / 2;
-}
-
-static double of_scan(int64_t at, int64_t i, int64_t n)
-{
-    (void)n;
-    return of_prefix(me + 1, at, i);
-}
-
-static double of_exscan(int64_t at, int64_t i, int64_t n)
-{
-    (void)n;
-    return of_prefix(me, at, i);
-}
-
-static const struct collective collectives[] = {
-    {"allreduce", port_allreduce, of_sum, one, one},
-    {"reduce", call_reduce, of_sum, one, one_at_root},
-    {"alltoall", port_alltoall, of_alltoall, each, each},
-    {"allgather", port_allgather, of_allgather, one, each},
-    {"bcast", call_bcast, of_root, one_at_root, one_beyond_root},
-    {"barrier", call_barrier, of_root, none, none},
-    {"reduce_scatter_block", port_reduce_scatter_block, of_block, each, one},
-    {"reduce_scatter", call_reduce_scatter, of_block, each, one},
-    {"gather", call_gather, of_allgather, one, each_at_root},
-    {"scatter", call_scatter, of_scatter, each_at_root, one},
-    {"allgatherv", call_allgatherv, of_allgather, one, each},
-    {"gatherv", call_gatherv, of_allgather, one, each_at_root},
-    {"scatterv", call_scatterv, of_scatter, each_at_root, one},
-    {"alltoallv", call_alltoallv, of_alltoall, each, each},
-    {"scan", port_scan, of_scan, one, one},
-    {"exscan", port_exscan, of_exscan, one, one_beyond_root},
-};
-enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
 
 enum buffers { ROTATED, SAME, ANEW, USED, BUFFERS };
 static const char *const buffers_name[BUFFERS] = {"rotated", "same", "anew", "used"};
@@ -358,16 +162,13 @@ static int64_t calls_for(struct point *point, double batch, double *each_call)
 static void verify(const struct point *point)
 {
     const struct collective *coll = point->coll;
-    int64_t n = coll->out_blocks() * point->n;
     double *out = point->pool->out;
-    for (int64_t i = 0; i < n; i++) out[i] = -1;
+    clear_output(coll, out, point->n);
     coll->call(point->pool->in, out, point->n);
-    for (int64_t i = 0; i < n; i++) {
-        double want = coll->expected(0, i, point->n);
-        if (out[i] == want) continue;
+    int64_t i = wrong_at(coll, out, point->n);
+    if (i >= 0)
         die("rank %d: %s of %lld bytes: element %lld is %g, should be %g", me, coll->name,
-            (long long)point->n * 8, (long long)i, out[i], want);
-    }
+            (long long)point->n * 8, (long long)i, out[i], coll->expected(0, i, point->n));
 }
 
 static void print_point(const struct collective *coll, int64_t bytes, const char *rest)
@@ -469,20 +270,15 @@ static void measure_size(const struct collective *coll, const struct pool *pool,
 static void measure_list(const char *list, const struct pool *pool,
                          const struct loop_options *options, double begin)
 {
-    size_t length = strcspn(list, ":");
-    int i = 0;
-    while (i < COLLECTIVES && (strlen(collectives[i].name) != length ||
-                               strncmp(collectives[i].name, list, length) != 0)) {
-        i++;
-    }
-    if (i == COLLECTIVES || list[length] != ':') die("not a collective and its sizes: %s", list);
+    const char *text;
+    const struct collective *coll = find_collective(list, &text);
     int64_t sizes[MAX_SIZES];
-    int n = parse_list(list + length + 1, sizes, MAX_SIZES);
+    int n = parse_list(text, sizes, MAX_SIZES);
     for (int k = 0; k < n; k++) {
         if (port_max(seconds() - begin) > options->limit) {
-            print_point(&collectives[i], sizes[k], "\"late\": true");
+            print_point(coll, sizes[k], "\"late\": true");
         } else {
-            measure_size(&collectives[i], pool, sizes[k], options);
+            measure_size(coll, pool, sizes[k], options);
         }
     }
 }

@@ -2,7 +2,7 @@
  *
  * Chooses the library that a measuring program calls, at compile time: MPI with BENCH_MPI,
  * otherwise Tutti. With BENCH_HOST too, the program calls MPI in two ways, and port_use chooses the
- * way.
+ * way. With BENCH_LATER, its functions only begin calls of MPI (port-later.h).
  */
 #ifndef BENCH_PORT_H
 #define BENCH_PORT_H

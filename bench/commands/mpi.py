@@ -3,13 +3,14 @@
 
 The host is the MPI under which the program runs. loop.c calls each collective in two ways, in turn:
 as every program does, so that `tutti mpi` takes the call, and directly in the host. Tutti does not
-take all calls; its report says how many it took.
+take all calls; its report says how many it took. Nonblocking and persistent calls are timed in
+programs that start in turn without Tutti and with it (harness/later.py).
 """
 import argparse
 import statistics
 import textwrap
 
-from harness import command, packages, peers, report, table, under
+from harness import command, later, packages, peers, report, table, under
 from harness.campaign import geometric_mean, in_order, parse, say
 
 COLLECTIVES = ["barrier", "bcast", "allreduce", "reduce", "allgather", "allgatherv", "alltoall", "alltoallv", "gather"]
@@ -20,6 +21,7 @@ SIZES = ["8", "64", "512", "4K", "32K", "256K", "1M", "4M"]
 MEAN, LEAST = 1.4, 0.95
 SIZE = command.size("of f64s (8, 512, 4K, 1M ...)", multiple=8)
 HOSTS = {"openmpi": peers.OpenMpi, "mpich": peers.Mpich}
+CALLS = ["blocking", *later.CALLS]
 
 
 def name_in(kinds):
@@ -35,6 +37,8 @@ def options():
     parser.add_argument("--host", type=name_in(HOSTS), default=list(HOSTS), metavar="NAME,...", help="openmpi,mpich")
     parser.add_argument("--collectives", type=name_in(COLLECTIVES + OTHERS), default=COLLECTIVES, metavar="NAME,...",
                         help=f"{','.join(COLLECTIVES)}; also {','.join(OTHERS)}")
+    parser.add_argument("--calls", type=name_in(CALLS), default=["blocking"], metavar="KIND,...",
+                        help=f"some of {','.join(CALLS)} (blocking); of the last two also the time of the start and the overlap")
     parser.add_argument("--ranks", type=command.listed(command.positive), default=[2, 4, 8, 16], metavar="P,...")
     parser.add_argument("--sizes", type=command.listed(SIZE), default=[SIZE(text) for text in SIZES], metavar="BYTES,...",
                         help=f"bytes of a rank's contribution (to each rank); {','.join(SIZES)}")
@@ -105,9 +109,8 @@ def start(measured, peer, ranks, chosen, folder, counts=False):
         say(f"mpi: {measured.failures[-1]}")
 
 
-def measure(host, chosen, folder):
-    peer, measured = HOSTS[host](), Measured(host)
-    packages.install_for([peer])
+def measure(peer, host, chosen, folder):
+    measured = Measured(host)
     peer.build(folder, ["loop"], "-DBENCH_HOST")
     for ranks in chosen.ranks:
         start(measured, peer, ranks, chosen, folder, counts=True)
@@ -171,7 +174,12 @@ def document_of(measured):
 def compare(chosen, folder):
     command.check(chosen)
     under.Under(chosen.build)
-    found = [measure(host, chosen, folder) for host in chosen.host]
+    hosts = {host: HOSTS[host]() for host in chosen.host}
+    packages.install_for(list(hosts.values()))
+    blocking = hosts if "blocking" in chosen.calls else {}
+    others = hosts if set(chosen.calls) & set(later.CALLS) else {}
+    found = [measure(peer, host, chosen, folder) for host, peer in blocking.items()]
+    found_later = [later.measure(peer, host, points_of(chosen), chosen, folder) for host, peer in others.items()]
     lines, targets, exceptions = [], [], []
     for measured in found:
         lines += words_of_taken(measured) + tables(measured, chosen)
@@ -179,8 +187,11 @@ def compare(chosen, folder):
         targets += more
         exceptions += words
     lines += [*exceptions, *([""] if exceptions else []), *table.words_of_targets(targets)]
-    command.give(chosen, {"hosts": [document_of(measured) for measured in found], "targets": targets}, lines)
-    return 1 if any(measured.failures for measured in found) else 0
+    for one in found_later:
+        lines += later.tables(one)
+    command.give(chosen, {"hosts": [document_of(measured) for measured in found], "targets": targets,
+                          "later": [later.document(one) for one in found_later]}, lines)
+    return 1 if any(measured.failures for measured in found) or any(map(later.failed, found_later)) else 0
 
 
 def main():

@@ -874,6 +874,7 @@ static void fill_table(void)
     }
     if (tt_mpi_setting.mode == TT_MPI_TAKE && state.pushes) {
         TT_MPI_STARTED(START)
+        table[TT_MPI_Op_free] = (tt_mpi_function)tt_mpi_op_free;
     }
     if (state.prepares) {
         TT_MPI_KEPT(PREPARE)

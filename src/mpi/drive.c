@@ -83,10 +83,12 @@ void tt_mpi_drive_host(void *arg)
 
 /* Advances Tutti once for all calls in flight, and then only looks at each of them. So the time
  * that it takes is proportional to the number of calls in flight. If Tutti finds an error here, the
- * next call on the team concerned reports it. */
+ * next call on the team concerned reports it. Does nothing if an operation of the program has made
+ * the host's progress run: Tutti is in a collective then. */
 static int advance_tutti(void)
 {
     int events = 0;
+    if (tt_depth >= TT_MPI_IN_OPERATION) return 0;
     bool flying = at.flights && atomic_load_explicit(&at.flights->n, memory_order_relaxed) > 0;
     if ((flying || at.spread) && tt_mpi_tutti.advance(at.context, &events) != TUTTI_OK) events = 0;
     return events + (flying ? at.flights->push() : 0);

@@ -194,9 +194,9 @@
     TT_MPI_BARRIER(TT_MPI_ROW_KEPT_X, F) TT_MPI_MEMBERS(TT_MPI_ROW_KEPT_X, F, int, int)
 
 /* The functions that begin and end the use of MPI and of a communicator, those that start and free
- * persistent requests, and those that attach and detach a buffer for the program's messages:
- * F(NAME, PARAMETERS, ARGUMENTS, , ). MPI 4 also has functions for buffers with a size of type
- * MPI_Count. */
+ * persistent requests, the one that frees an operation, and those that attach and detach a buffer
+ * for the program's messages: F(NAME, PARAMETERS, ARGUMENTS, , ). MPI 4 also has functions for
+ * buffers with a size of type MPI_Count. */
 #define TT_MPI_LIFE_3(F) \
     F(Init, (int *argc, char ***argv), (argc, argv), , ) \
     F(Init_thread, (int *argc, char ***argv, int required, int *provided), \
@@ -207,6 +207,7 @@
     F(Start, (MPI_Request *request), (request), , ) \
     F(Startall, (int count, MPI_Request requests[]), (count, requests), , ) \
     F(Request_free, (MPI_Request *request), (request), , ) \
+    F(Op_free, (MPI_Op *op), (op), , ) \
     F(Buffer_attach, (void *buffer, int size), (buffer, size), , ) \
     F(Buffer_detach, (void *buffer, int *size), (buffer, size), , )
 #define TT_MPI_LIFE_4(F) \

@@ -124,6 +124,9 @@ extern struct tt_mpi_handles tt_handle;
  * this is not 0 is not the program's, and goes to the host. */
 #define tt_depth TT_MPI_OWN(depth)
 extern __thread int tt_depth __attribute__((tls_model("initial-exec")));
+/* Is added to tt_depth while this thread is in an operation of the program. The host's progress
+ * does not advance Tutti then (later.h). */
+enum { TT_MPI_IN_OPERATION = 1 << 16 };
 
 /* Sets tt_depth to 0 and returns its former value, which the caller restores. Must be called before
  * Tutti passes a handle of the program to the host for the first time: if the handle is wrong, the

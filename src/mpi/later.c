@@ -41,6 +41,11 @@ struct tt_mpi_later {
      * frees the request */
     bool has_host;
     struct copies packs, deliveries;
+    /* The reduction of a call by an operation of the program, which lies in the call's memory;
+     * NULL: the call has none. derived: if the type of the reduction is derived, a type that was
+     * made of it; otherwise tt_handle.no_type. */
+    struct tt_mpi_reduction *reduction;
+    MPI_Datatype derived;
     unsigned looks;    /* tt_mpi_in_flight.looks when MPICH last polled the request */
     int64_t failed_ns; /* when the call failed because another rank died; 0: it has not */
     bool reported;     /* the error handler was called for call.status */
@@ -155,8 +160,55 @@ static void delete_copies(struct copies *all)
     free(all->copy);
 }
 
+/* ---- Operations of the program ---- */
+
+/* The operations of the program that calls use: for each, twice the number of these calls, plus 1
+ * if the program has freed the operation. Guarded by tt_mpi_lock. */
+static struct tt_mpi_map operations;
+
+static bool hold_operation(MPI_Op op)
+{
+    tt_mpi_lock();
+    const int64_t *at = tt_mpi_map_find(&operations, TT_MPI_KEY(op));
+    bool held = tt_mpi_map_set(&operations, TT_MPI_KEY(op), at ? *at + 2 : 2);
+    tt_mpi_unlock();
+    return held;
+}
+
+/* Ends the use of an operation by a call. If no other call uses it and the program has freed it,
+ * the host frees it now. */
+static void give_operation(MPI_Op op)
+{
+    tt_mpi_lock();
+    int64_t left = *tt_mpi_map_find(&operations, TT_MPI_KEY(op)) -= 2;
+    if (left < 2) tt_mpi_map_remove(&operations, TT_MPI_KEY(op));
+    tt_mpi_unlock();
+    if (left == 1) tt_host.Op_free(&op);
+}
+
+int tt_mpi_op_free(MPI_Op *op)
+{
+    tt_mpi_lock();
+    int64_t *at = op ? tt_mpi_map_find(&operations, TT_MPI_KEY(*op)) : NULL;
+    if (at) *at |= 1;
+    tt_mpi_unlock();
+    if (!at) return tt_host.Op_free(op);
+    *op = tt_handle.no_op;
+    return MPI_SUCCESS;
+}
+
+static void free_reduction(struct tt_mpi_later *later)
+{
+    if (later->reduction) {
+        tt_mpi_reduction_release(later->reduction);
+        give_operation(later->reduction->host_op);
+    }
+    if (later->derived != tt_handle.no_type) tt_host.Type_free(&later->derived);
+}
+
 static void delete (struct tt_mpi_later *later)
 {
+    free_reduction(later);
     tt_mpi_release(&later->call);
     delete_copies(&later->packs);
     delete_copies(&later->deliveries);
@@ -276,6 +328,8 @@ struct tt_mpi_call *tt_mpi_later_new(void)
     later->next = NULL;
     later->has_host = later->reported = false;
     later->packs = later->deliveries = (struct copies){0};
+    later->reduction = NULL;
+    later->derived = tt_handle.no_type;
     later->failed_ns = 0;
     later->looks = 0;
     later->freed = false;
@@ -317,6 +371,30 @@ static int hold_type(MPI_Datatype *type)
     if (code == MPI_SUCCESS) code = tt_host.Type_commit(&held);
     if (code == MPI_SUCCESS) *type = held;
     return code;
+}
+
+bool tt_mpi_hold_reduction(struct tt_mpi_call *call, struct tt_mpi_reduction *r)
+{
+    struct tt_mpi_later *later = call->later;
+    struct tt_mpi_reduction *own = tt_mpi_room(call, sizeof *own);
+    MPI_Datatype type = r->layout.type;
+    if (!own) return false;
+    *own = *r;
+    if (tt_mpi_predefined_size(TT_MPI_KEY(type)) == 0) {
+        call->code = hold_type(&type);
+        if (call->code != MPI_SUCCESS) return false;
+        later->derived = type;
+    }
+    if (!tt_mpi_reduction_bind(call, own)) return false;
+    if (!hold_operation(own->host_op)) {
+        tt_mpi_reduction_release(own);
+        tt_mpi_no_memory(call);
+        return false;
+    }
+    later->reduction = own;
+    r->type = own->type;
+    r->op = own->op;
+    return true;
 }
 
 /* Adds a copy to `all`, to be made when the call starts or when it has ended. On an error, sets

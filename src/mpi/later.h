@@ -7,10 +7,30 @@
  * in MPI the program waits, and then goes through the list: it looks at Tutti's requests, without
  * advancing them once more, and completes the host's request of each call that has ended.
  *
- * The program may free types and communicators while a call is in flight. So the call duplicates
- * its derived types, and the record of a communicator, with its team, is kept until the last
- * request on it is freed. An operation of the program cannot be duplicated, so the host does
- * nonblocking calls with an operation of the program.
+ * The program may free types, operations and communicators while a call is in flight. So the call
+ * duplicates its derived types, and the record of a communicator, with its team, is kept until the
+ * last request on it is freed. An operation cannot be duplicated, so MPI_Op_free is in our table:
+ * the program's handle becomes MPI_OP_NULL at once, and the host frees the operation when the last
+ * call that uses it has been freed. The program's function gets the type that the program passed,
+ * and not a duplicate, because it may compare handles. The host does not delete this type while a
+ * type that was made of it exists, and each call has such a type.
+ *
+ * Tutti calls operations of the program wherever it advances, so the host's progress, or a thread
+ * of the library (drive.h), may call the program's function. This is safe:
+ *
+ *   - The host's own nonblocking reductions do the same: their steps run in the host's progress, in
+ *     any thread that is in MPI, or in the host's progress thread if it has one. MPI does not say
+ *     which thread calls the function. Below MPI_THREAD_MULTIPLE, only a thread that is in MPI runs
+ *     the progress, so the function runs in a thread that may call MPI at that time. With
+ *     MPI_THREAD_MULTIPLE any thread may call MPI, and so may the thread of drain.h.
+ *   - MPI allows the function to call only functions that do not communicate. These go to the host,
+ *     because tt_depth is raised. If one of them runs the host's progress all the same, Tutti is
+ *     not advanced from there (TT_MPI_IN_OPERATION), so a step of a collective never begins within
+ *     another one.
+ *   - The thread that calls the function may hold the lock of Tutti's client and `held` of a
+ *     record, but not tt_mpi_lock, and not MPICH's lock, which MPICH gives back before it calls the
+ *     function. Two calls do not deadlock: a thread that waits for the client's lock holds no lock
+ *     of the host, and the function needs none of Tutti's.
  *
  * A persistent call must look like a request that the program can start again and again. A
  * generalized request cannot be started. So the program gets a *stand-in*: a persistent request to
@@ -46,6 +66,14 @@
  * is no memory. */
 #define tt_mpi_later_new TT_MPI_OWN(later_new)
 struct tt_mpi_call *tt_mpi_later_new(void);
+/* Makes the operation of the program in a nonblocking or persistent reduction ready for the call,
+ * and keeps the operation and its type until the call is freed. Sets r->type and r->op. Returns
+ * false if there was an error, which the call records. */
+#define tt_mpi_hold_reduction TT_MPI_OWN(hold_reduction)
+bool tt_mpi_hold_reduction(struct tt_mpi_call *call, struct tt_mpi_reduction *r);
+/* MPI_Op_free: frees an operation, at the latest when no call needs it any more. */
+#define tt_mpi_op_free TT_MPI_OWN(op_free)
+int tt_mpi_op_free(MPI_Op *op);
 /* Sets *request to the request of a nonblocking call that Tutti has started. If the start failed,
  * calls the error handler, and frees the call. Returns the code for the program. If `request` is
  * NULL, the host does the call, and this function only frees `call`. */

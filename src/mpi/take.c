@@ -177,15 +177,18 @@ static bool read_reduction(struct tt_mpi_call *call, struct reduced *d, const vo
     }
     d->bytes = d->in.bytes;
     call->user = d->r.user;
-    if (d->r.user && call->later) { /* the program may free the operation before the call ends */
-        call->choice = TT_MPI_LEFT_OPERATION;
-        return false;
-    }
     if (!d->r.packed) {
         use_unpacked(&d->in);
         use_unpacked(&d->out);
     }
     return true;
+}
+
+/* Makes the operation ready for Tutti. A nonblocking or persistent call still needs an operation of
+ * the program when this function's caller has returned. */
+static bool bind(struct tt_mpi_call *call, struct tt_mpi_reduction *r)
+{
+    return r->user && call->later ? tt_mpi_hold_reduction(call, r) : tt_mpi_reduction_bind(call, r);
 }
 
 /* Makes the buffers and the operation ready for Tutti. `here`: whether this rank stores a result.
@@ -201,7 +204,7 @@ static bool prepare(struct tt_mpi_call *call, struct reduced *d, bool here)
         if (well(call) && d->r.packed)
             tt_mpi_collect(call, &d->in.layout, d->in.buffer, d->in.count, d->to);
     }
-    return well(call) && tt_mpi_reduction_bind(call, &d->r);
+    return well(call) && bind(call, &d->r);
 }
 
 /* Makes the buffers and the operation of a reduce_scatter ready for Tutti, as `prepare` does for
@@ -218,7 +221,7 @@ static bool prepare_scattered(struct tt_mpi_call *call, struct reduced *d)
         tt_mpi_collect(call, &d->in.layout, d->in.buffer, d->in.count, copy);
     else
         tt_mpi_collect(call, &tt_mpi_bytes, d->in.buffer, d->in.bytes, copy);
-    return well(call) && tt_mpi_reduction_bind(call, &d->r);
+    return well(call) && bind(call, &d->r);
 }
 
 /* Ends a reduction of n elements, or of n elements for each rank. `here`: whether this rank stores
@@ -230,7 +233,7 @@ static bool finish(struct tt_mpi_call *call, struct reduced *d, int64_t n, bool 
     if (!d->in_place) pass(call, n, d->in.bytes, here ? d->out.bytes : 0);
     call->plain.type = d->r.type;
     call->plain.op = d->r.op;
-    tt_mpi_reduction_release(&d->r);
+    if (!call->later) tt_mpi_reduction_release(&d->r);
     if (here && d->r.packed) deliver(call, &d->out, d->to);
     return true;
 }

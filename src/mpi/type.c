@@ -503,10 +503,10 @@ static void reduce_by_host(const void *left, const void *right, void *out, size_
 {
     const struct tt_mpi_reduction *r = arg;
     (void)type;
-    tt_depth++;
+    tt_depth += TT_MPI_IN_OPERATION;
     if (r->packed)
         reduce_packed(r, left, right, out, (int)n);
     else
         reduce_bytes(r, left, right, out, (int)n);
-    tt_depth--;
+    tt_depth -= TT_MPI_IN_OPERATION;
 }

@@ -40,6 +40,26 @@ assert ("Nothing was taken" in said) == (not taken) and ("Calls that were taken"
 assert "- left out over " in said and "alltoallv/f64/64K/p2" in said, said
 PYTHON
 
+# Nonblocking and persistent calls: each point has figures without Tutti and with it, and Tutti has
+# taken all calls.
+"${mpi[@]}" --host "$host" --calls nonblocking,persistent --collectives barrier,allreduce,alltoallv --sizes 8,4K \
+    --json "$work/later.json" >"$work/later"
+python3 - "$work/later.json" <<'PYTHON'
+import json, sys
+with open(sys.argv[1], encoding="utf-8") as file:
+    document = json.load(file)
+host, = document["later"]
+assert not host["failures"] and not document["hosts"], document
+points = {(row["calls"], row["collective"], row["bytes"]): row for row in host["points"]}
+assert set(points) == {(calls, name, size) for calls in ("nonblocking", "persistent")
+                       for name, size in (("barrier", 0), ("allreduce", 8), ("allreduce", 4096), ("alltoallv", 8), ("alltoallv", 4096))}
+for row in points.values():
+    for way in ("with", "without"):
+        assert row[way]["us"] > 0 and row[way]["start_us"] > 0 and 0 <= row[way]["overlap"] <= 100, row
+PYTHON
+grep -q '^### persistent calls, ' "$work/later"
+if grep -E '^- (Tutti took|wrong) ' "$work/later"; then exit 1; fi
+
 refused() { # refused TEXT OPTION...: expects an error that contains the text
     local words=$1 status=0
     shift
@@ -52,6 +72,7 @@ refused() { # refused TEXT OPTION...: expects an error that contains the text
 }
 refused "'nobody' is none of openmpi, mpich" --host nobody
 refused "'allsum' is none of barrier, " --collectives allsum
+refused "'all' is none of blocking, " --calls all
 refused 'not a size' --sizes 12
 refused 'build Tutti first' --build "$work"
 grep -q -- --collectives <<<"$("$TUTTI_SOURCE/bench/bench" mpi --help)"

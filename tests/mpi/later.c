@@ -143,6 +143,161 @@ static void attributes(void)
     MPI_Type_free_keyval(&key);
 }
 
+/* ---- Operations of the program ---- */
+
+/* The function x -> a x + b modulo 1009. One operation applies one function after the other, which
+ * is associative but not commutative; another one adds both members, and commutes. */
+struct linear {
+    int a, b;
+};
+
+enum { USED = 48, LINEAR = 600 };
+
+static struct {
+    struct linear in[2 * LINEAR], out[2 * LINEAR];
+    MPI_Datatype type; /* the handle of the type, which the program has freed */
+    int step;          /* how many pairs lie between the beginnings of two elements */
+} used[USED];
+
+static struct linear apply(int commutes, struct linear x, struct linear y)
+{
+    if (commutes) return (struct linear){(x.a + y.a) % 1009, (x.b + y.b) % 1009};
+    return (struct linear){x.a * y.a % 1009, (x.b * y.a + y.b) % 1009};
+}
+
+static struct linear linear_of(int i, int rank, int k)
+{
+    return (struct linear){(rank * 31 + 7 * i + k) % 100 + 2, (rank * 17 + i + 3 * k) % 1000};
+}
+
+/* Combines elements. Makes the calls of MPI that a function of the program may make, and one that
+ * makes the host's progress run, which must not advance Tutti now. */
+static void apply_all(int commutes, const struct linear *x, struct linear *y, int n,
+                      MPI_Datatype type)
+{
+    MPI_Aint lower, extent;
+    int i = 0, size, found;
+    while (i < USED && used[i].type != type) i++;
+    EXPECT(i < USED);
+    MPI_Type_get_extent(type, &lower, &extent);
+    MPI_Type_size(type, &size);
+    EXPECT(size == sizeof *x && lower == 0 && extent == used[i].step * (MPI_Aint)sizeof *x);
+    MPI_Iprobe(MPI_ANY_SOURCE, 9, world, &found, MPI_STATUS_IGNORE);
+    EXPECT(!found);
+    for (int k = 0; k < n; k++, x += used[i].step, y += used[i].step) *y = apply(commutes, *x, *y);
+}
+
+static void compose(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    apply_all(0, in, inout, *n, *type);
+}
+
+static void add(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    apply_all(1, in, inout, *n, *type);
+}
+
+static void never(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    (void)in, (void)inout, (void)n, (void)type;
+    EXPECT(!"the operation of a call is still that of the call");
+}
+
+/* Returns how many elements call i has for each rank. */
+static int each_of(int i)
+{
+    return (i % 4 ? i + 1 : LINEAR) / p;
+}
+
+static void fill_linear(int i, int round)
+{
+    memset(used[i].out, -1, sizeof used[i].out);
+    for (int k = 0; k < p * each_of(i); k++)
+        used[i].in[k * used[i].step] = linear_of(i, me, k + round);
+}
+
+/* Starts reduction i, or prepares it. Frees its operation and its type, which may have gaps, at
+ * once. Then makes an operation, which may get the handle of the one that was freed. */
+static void use(int i, int prepares)
+{
+    static int each[64];
+    int n = p * each_of(i), commutes = i / 6 % 2;
+    void *in = used[i].in, *out = used[i].out;
+    MPI_Datatype pair, type;
+    MPI_Op op, other;
+    MPI_Request *call = &request[i];
+    used[i].step = i % 5 ? 1 + i / 12 % 2 : 1;
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    if (i % 5)
+        MPI_Type_create_resized(pair, 0, used[i].step * (MPI_Aint)sizeof(struct linear), &type);
+    else
+        MPI_Type_dup(pair, &type);
+    MPI_Type_commit(&type);
+    MPI_Op_create(commutes ? add : compose, commutes, &op);
+    used[i].type = type;
+    for (int r = 0; r < p; r++) each[r] = n / p;
+    fill_linear(i, 0);
+#define USE(NAME, LOWER, ...)                                                                      \
+    (prepares ? PREPARE(NAME, in, out, __VA_ARGS__, world, MPI_INFO_NULL, call)                    \
+              : MPI_I##LOWER(in, out, __VA_ARGS__, world, call))
+    if (i % 6 == 0) USE(Allreduce, allreduce, n, type, op);
+    if (i % 6 == 1) USE(Reduce, reduce, n, type, op, i % p);
+    if (i % 6 == 2) USE(Scan, scan, n, type, op);
+    if (i % 6 == 3) USE(Exscan, exscan, n, type, op);
+    if (i % 6 == 4) USE(Reduce_scatter_block, reduce_scatter_block, n / p, type, op);
+    if (i % 6 == 5) USE(Reduce_scatter, reduce_scatter, each, type, op);
+    MPI_Op_free(&op);
+    MPI_Type_free(&type);
+    MPI_Type_free(&pair);
+    EXPECT(op == MPI_OP_NULL);
+    MPI_Op_create(never, 1, &other);
+    if (i % 2) MPI_Op_free(&other);
+}
+
+static void check_use(int i, int round)
+{
+    int n = i % 6 < 4 ? p * each_of(i) : each_of(i), first = i % 6 < 4 ? 0 : me * n;
+    int ranks = i % 6 == 2 ? me + 1 : i % 6 == 3 ? me : p;
+    if ((i % 6 == 1 && me != i % p) || ranks == 0) n = 0;
+    for (int k = 0; k < 2 * LINEAR; k++) {
+        struct linear all = {-1, -1}, got = used[i].out[k];
+        int at = k / used[i].step + first + round;
+        if (k % used[i].step == 0 && k / used[i].step < n) all = linear_of(i, 0, at);
+        for (int r = 1; r < ranks && all.b >= 0; r++)
+            all = apply(i / 6 % 2, all, linear_of(i, r, at));
+        EXPECT(got.a == all.a && got.b == all.b);
+    }
+}
+
+/* Completes all calls. Rank 0 completes them when the other ranks have completed theirs, so its
+ * part of the calls is done while it waits in the host. */
+static void complete_used(int round)
+{
+    int token = 1;
+    for (int r = 1; me == 0 && r < p; r++)
+        MPI_Recv(&token, 1, MPI_INT, r, 6, world, MPI_STATUS_IGNORE);
+    MPI_Waitall(USED, request, MPI_STATUSES_IGNORE);
+    if (me > 0) MPI_Send(&token, 1, MPI_INT, 0, 6, world);
+    for (int i = 0; i < USED; i++) check_use(i, round);
+}
+
+/* Tests reductions by operations of the program, of which all are in flight together. */
+static void operations(void)
+{
+    warm_up(world);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < USED; i++) use(i, 0);
+        complete_used(0);
+    }
+    for (int i = 0; i < USED; i++) use(i, 1);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < USED; i++) fill_linear(i, round);
+        MPI_Startall(USED, request);
+        complete_used(round);
+    }
+    for (int i = 0; i < USED; i++) MPI_Request_free(&request[i]);
+}
+
 /* ---- The host drives Tutti ---- */
 
 /* Tests that the host MPI drives Tutti: rank 0 starts a call and waits for messages, which the
@@ -466,6 +621,12 @@ enum { TURNS = 300 };
 enum { TURNS = 40 };
 #endif
 
+static void add_ints(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    EXPECT(*type == MPI_INT);
+    for (int i = 0; i < *n; i++) ((int *)inout)[i] += ((int *)in)[i];
+}
+
 /* Runs in a thread: makes blocking and nonblocking calls in turn on the thread's communicator. */
 static void *work(void *arg)
 {
@@ -476,7 +637,10 @@ static void *work(void *arg)
     PREPARE(Allreduce, &me, &least, 1, MPI_INT, MPI_MIN, own, MPI_INFO_NULL, &kept);
     for (int i = 0; i < TURNS; i++) {
         MPI_Request call[3];
-        MPI_Iallreduce(two, sums, 2, MPI_INT, MPI_SUM, own, &call[0]);
+        MPI_Op sum = MPI_SUM;
+        if (i % 2) MPI_Op_create(add_ints, 1, &sum);
+        MPI_Iallreduce(two, sums, 2, MPI_INT, sum, own, &call[0]);
+        if (i % 2) MPI_Op_free(&sum);
         MPI_Ibarrier(own, &call[1]);
         if (i % 3) MPI_Allreduce(&me, &all, 1, MPI_INT, MPI_MAX, own);
         MPI_Iscan(two, sums + 2, 2, MPI_INT, MPI_SUM, own, &call[2]);
@@ -694,6 +858,7 @@ int main(int argc, char **argv)
               strcmp(argument, "multiple") == 0);
     if (strcmp(part, "many") == 0) many();
     if (strcmp(part, "attributes") == 0) attributes();
+    if (strcmp(part, "operations") == 0) operations();
     if (strcmp(part, "driven") == 0) driven();
     if (strcmp(part, "lists") == 0) lists();
 #if MPI_VERSION >= 4

@@ -40,24 +40,41 @@ for thread in threads:
 PYTHON
 launch openmpi 3 /usr/bin/python3 calls.py
 
-# Nonblocking calls, of which one is in flight while the program waits for a message.
+# Nonblocking calls, one of them by an operation in Python, are in flight while the program waits
+# for a message.
 cat >later.py <<'PYTHON'
 import array
 from mpi4py import MPI
 
+
+
+def apply(x, y, kind):
+    """Applies the function t -> a t + b, where x contains a and b, and then the function y."""
+    a, b = memoryview(x).cast("d"), memoryview(y).cast("d")
+    b[0], b[1] = a[0] * b[0], a[1] * b[0] + b[1]
+
+
 world = MPI.COMM_WORLD
 mine, sums = array.array("d", [world.rank] * 4000), array.array("d", [0] * 4000)
-requests = [world.Iallreduce(mine, sums), world.Ibarrier()]
+mapped, composed = array.array("d", [2, world.rank]), array.array("d", [0, 0])
+pair = MPI.DOUBLE.Create_contiguous(2).Commit()
+then = MPI.Op.Create(apply, commute=False)
+requests = [world.Iallreduce(mine, sums), world.Iallreduce([mapped, 1, pair], [composed, 1, pair], then),
+            world.Ibarrier()]
+pair.Free()
 if world.rank == 0:
     for rank in range(1, world.size):
         assert world.recv(source=rank) == "done"
 MPI.Request.Waitall(requests)
 assert list(sums) == [world.size * (world.size - 1) / 2] * 4000
+assert list(composed) == [2**world.size, 2**world.size - world.size - 1]
+then.Free()
 if world.rank > 0:
     world.send("done", 0)
 PYTHON
 reported openmpi 3 /usr/bin/python3 later.py
 grep -q '"MPI_Iallreduce".*"choice": "taken"' calls.json || fail 'the call of mpi4py is not taken'
+grep -q '"MPI_Iallreduce".*"user", "choice": "taken"' calls.json || fail 'the call by an operation in Python is not taken'
 counted openmpi 3 /usr/bin/python3 calls.py
 python3 - calls.json <<'PYTHON' || fail 'the counts'
 import json

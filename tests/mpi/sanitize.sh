@@ -38,7 +38,7 @@ compile_mpi "$host" -g "$here/choice.c" -o choice
 compile_take "$host" itake -DNONBLOCKING
 compile_mpi "$host" -g "$here/later.c" -o later -lpthread -ldl 2>/dev/null || fail 'the compiler'
 export TUTTI_MPI_WISDOM=$work/wisdom # the second run of choice reads what the first one has written
-runs=('take ./take' 'take ./itake 2' 'take ./later many' 'take ./later threads' 'on ./choice mixed 5' 'on ./choice mixed 5')
+runs=('take ./take' 'take ./itake 2' 'take ./later many' 'take ./later operations' 'take ./later threads' 'on ./choice mixed 5' 'on ./choice mixed 5')
 compile_take "$host" persistent -DNONBLOCKING -DPERSISTENT
 runs+=('take ./persistent' 'take ./later persistent')
 for run in "${runs[@]}"; do

@@ -652,6 +652,9 @@ static void check_wide(int n)
     if (me > 0) expect_wide(out, 0, n, me);
     MPI_Reduce_scatter_block(in, out, n / p, type, op, comm);
     expect_wide(out, me * (n / p), n / p, p);
+    for (int r = 0; r < p; r++) count[r] = n / p;
+    MPI_Reduce_scatter(in, out, count, type, op, comm);
+    expect_wide(out, me * (n / p), n / p, p);
     MPI_Op_free(&op);
     MPI_Type_free(&type);
 }
@@ -743,7 +746,7 @@ static void check_all(void)
     }
     moves(1, 0);
     if (all_taken) check_overlap();
-    if (!only_tutti) check_users();
+    check_users();
     integers();
     sized_integers();
     others();
