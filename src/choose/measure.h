@@ -63,7 +63,8 @@ struct tt_trials {
  * MEMORY. */
 tutti_status tt_trial_find(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                            struct tt_trial **trial);
-/* Whether the ranks have to exchange the times trial->ns[0 .. *n - 1] now, and then to decide. */
+/* Returns whether the ranks have to exchange the times trial->ns[0 .. *n - 1] now, and then to
+ * decide. */
 bool tt_trial_is_over(const struct tt_trial *trial, int *n);
 /* Decides which candidate is the fastest. trial->ns must hold the maxima over the ranks. Logs the
  * result on rank 0. */

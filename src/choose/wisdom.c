@@ -87,7 +87,7 @@ static int fit(const struct tt_wise *line, const struct tt_wise *place)
     return line->bytes != place->bytes ? 2 : 3;
 }
 
-/* Whether the algorithm refuses the call with the parameters of the line. */
+/* Returns whether the algorithm refuses the call with the parameters of the line. */
 static bool is_refused(const struct tt_wise *line, const struct tt_algorithm *a,
                        const struct tt_call *call, const struct tt_map *map)
 {

@@ -106,8 +106,8 @@ void tt_stage_node(const struct tt_stage_team *team, int me, bool last, struct t
 /* Sets *stage to a stage within the node that reduces the first `bytes` bytes of the inputs into
  * the leader's OUT, or, if tt_stage_is_wide, into the OUT of every rank of the node. */
 void tt_stage_sum(const struct tt_stage_team *team, int me, int64_t bytes, struct tt_stage *stage);
-/* Whether each rank of this node should reduce a part of the vector: the node has many ranks, the
- * message has many bytes, and the windows have room for the parts. */
+/* Returns whether each rank of this node should reduce a part of the vector: the node has many
+ * ranks, the message has many bytes, and the windows have room for the parts. */
 bool tt_stage_is_wide(const struct tt_stage_team *team, int me, int64_t bytes);
 /* Sets *stage to a stage among all leaders. A rank that is no leader has no steps in it. */
 void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage *stage);
@@ -161,7 +161,7 @@ static inline void tt_stage_allgatherv(const struct tt_stage_team *team,
     stage->call.out_displs = team->displs;
 }
 
-/* Whether `me` is the leader of its node. */
+/* Returns whether `me` is the leader of its node. */
 static inline bool tt_team_leads(const struct tt_stage_team *team, int me)
 {
     return team->leader[team->nodes.of[me]] == me;

@@ -137,9 +137,9 @@ static bool limits_addresses(void)
     return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-/* Whether the process could map `bytes` and as many bytes again. If not, a limit on its address
- * space is the reason, and a mapping of `bytes` would leave too little for threads, for the network
- * library, and for the program. */
+/* Returns whether the process could map `bytes` and as many bytes again. If not, a limit on its
+ * address space is the reason, and a mapping of `bytes` would leave too little for threads, for the
+ * network library, and for the program. */
 static bool leaves_room(int64_t bytes)
 {
     if (!limits_addresses()) return true;

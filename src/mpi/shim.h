@@ -81,7 +81,8 @@ struct tt_mpi_setting {
 };
 extern struct tt_mpi_setting tt_mpi_setting;
 
-/* Whether Tutti does a call (it is taken), or why the host does it (it is left). X(NAME, text). */
+/* Returns whether Tutti does a call (it is taken), or why the host does it (it is left). X(NAME,
+ * text). */
 #define TT_MPI_CHOICES(X)                                                                          \
     X(TAKEN, "taken")                                                                              \
     X(LEFT_KIND, "left: not taken by Tutti")                                                       \
@@ -196,8 +197,8 @@ int tt_mpi_text(const char *text);
 /* Calls that are equal in all these members are counted together. `communicator`, `type` and
  * `operation` are numbers of texts (tt_mpi_text). */
 struct tt_mpi_shape {
-    /* the communicator's handle; 0: it is freed, and `communicator` stands for its name, which is
-     * not used before */
+    /* the communicator's handle; 0: the communicator is freed. `communicator` stands for the name
+     * of a communicator that is freed, and is not used before */
     uint64_t handle;
     int function, ranks, communicator, type, operation;
     enum tt_mpi_choice choice;

@@ -64,9 +64,9 @@
 
 /* ---- Whether there is anything to compare ---- */
 
-/* Whether every rank needs data or a signal of every other rank, directly or through other ranks,
- * so that no rank can complete the call before all ranks have begun it. The comparisons within such
- * a call have compared the calls of all ranks. */
+/* Returns whether every rank needs data or a signal of every other rank, directly or through other
+ * ranks, so that no rank can complete the call before all ranks have begun it. The comparisons
+ * within such a call have compared the calls of all ranks. */
 static bool binds_all(const struct tt_call_signature *w)
 {
     switch ((enum tt_coll)w->coll) {
@@ -246,15 +246,15 @@ tutti_status tt_team_compare(struct tt_team *t)
     return tt_team_error(t);
 }
 
-/* Whether the rank has left in order or exited with code 0. */
+/* Returns whether the rank has left in order or exited with code 0. */
 static bool ended_well(const struct tt_rank_status *rank_status)
 {
     enum tt_cause cause = tt_rank_cause(rank_status);
     return cause == TT_CAUSE_LEFT || (cause == TT_CAUSE_EXIT && tt_rank_code(rank_status) == 0);
 }
 
-/* Whether member r is on this node and has ended in order without beginning this rank's last
- * call. */
+/* Returns whether member r is on this node and has ended in order without beginning this rank's
+ * last call. */
 static bool lacks_call(const struct tt_team *t, int r)
 {
     const struct tt_fabric *f = t->fabric;
@@ -278,8 +278,8 @@ static tutti_status compare_begun(const struct tt_team *t)
     return status;
 }
 
-/* Whether the team broke because a member left, while this rank may still read the blocks of the
- * members. */
+/* Returns whether the team broke because a member left, while this rank may still read the blocks
+ * of the members. */
 static bool lost_leaver(const struct tt_team *t)
 {
     const struct tt_fabric *f = t->fabric;
@@ -358,7 +358,7 @@ static bool try_depart(struct tt_team *t)
     return true;
 }
 
-/* Whether no member of this node touches this rank's block any more. */
+/* Returns whether no member of this node touches this rank's block any more. */
 static bool is_alone(const struct tt_team *t)
 {
     return atomic_load(&tt_team_head(t, t->me)->leavers) >= (uint32_t)t->local - 1;

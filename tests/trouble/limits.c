@@ -394,9 +394,10 @@ static bool wait_for_rank_1(const char *path)
     return true;
 }
 
-/* deaf FILE: rank 1 has no memory for the messages of an agreement. It must not try to receive
- * them for ever, while the other ranks wait for it. The others begin the agreement when rank 1 has
- * limited itself, because it would get memory for a message that arrives before. */
+/* deaf FILE: rank 1 has no memory for the messages of an agreement. It must not try to receive them
+ * for ever, while the other ranks wait for it. The other ranks begin the agreement only when rank 1
+ * has limited its address space: rank 1 would still get memory for a message that arrives before
+ * that. */
 static int deaf(int argc, char **argv)
 {
     if (argc < 1) return 2;
@@ -459,7 +460,7 @@ static int exhausted(int argc, char **argv)
 
 /* ---- Memory and descriptors do not grow ---- */
 
-/* Whether the build keeps freed memory for a while, as a sanitizer does. */
+/* Returns whether the build keeps freed memory for a while, as a sanitizer does. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define QUARANTINE true
 #elif defined(__has_feature)
