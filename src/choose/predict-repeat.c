@@ -260,10 +260,10 @@ static void pass_channel(const struct tt_predictor *s, int i, int64_t now, int64
     }
 }
 
-/* Repeats in the log of the flag what the log says of the period, as it will be n periods later:
- * appends the entries that were made in the period, and the last entry before it, shifted in time
- * and in value. The log gets no entries for the periods in between, because at the shifted time
- * every rank can see what was raised in them. */
+/* Continues the log of the rank's flag as it will be n periods later: appends the entries that were
+ * made in the last period, and the last entry before it, shifted in time and in value. The log gets
+ * no entries for the periods in between, because at the shifted time every rank can see what was
+ * raised in them. */
 static bool pass_flags(struct tt_predictor *s, int rank, int64_t n, int64_t by)
 {
     struct tt_flag_log *log = &s->flag[rank];

@@ -418,19 +418,20 @@ static bool is_cube(const struct tt_map *map)
  * includes is_simulated, and those for an allreduce come from simulations of up to SIMULATED ranks
  * on networks of 1, 10, 25 and 100 Gbit/s in which the ranks of a node share an adapter
  * (bench/results/simulated.md). The other rows come from simulations in which a message between
- * nodes costs ten times as much as a message within a node. In the measurements a message of few
- * bytes takes as long as sending some 20 KB, so algorithms with few messages are chosen up to 64
- * KiB; in the other simulations it took as long as sending 1 KB. Between the namespaces, the time
- * of a short message depends on how often a rank waits for another one. Over cables of 1 and 10
- * Gbit/s, and from some 64 KiB on, the time also depends on the bytes on the busiest cable. An
- * allreduce by `parts` takes at most about as long as by `composed` if the ranks of a node share an
- * adapter, because they share the work within the node; if each rank has an adapter, it takes a
- * fraction of that time. If one node has more than twice as many ranks as another, most of its
- * ranks have no part, and for long vectors a ring takes less time. If the nodes are containers of
- * one machine, between which no cable limits the messages, the processors are busy with copying.
- * Where ranks take turns on the processors, the tree of `logical` was measured to be the fastest
- * for most sizes, on up to SEVERAL nodes with up to SEVERAL ranks each. Where each rank has a
- * processor, those algorithms are faster in which all ranks copy at the same time.
+ * nodes costs ten times as much as a message within a node. In the measurements, a message of few
+ * bytes takes as long as sending some 20 KB, so the rows that come from them choose algorithms with
+ * few messages up to 64 KiB. In the simulations of the other rows, a message of few bytes takes as
+ * long as sending 1 KB. Between the namespaces, the time of a short message depends on how often a
+ * rank waits for another one. Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, the time
+ * also depends on the bytes on the busiest cable. An allreduce by `parts` takes at most about as
+ * long as by `composed` if the ranks of a node share an adapter, because they share the work within
+ * the node; if each rank has an adapter, it takes a fraction of that time. If one node has more
+ * than twice as many ranks as another, most of its ranks have no part, and for long vectors a ring
+ * takes less time. If the nodes are containers of one machine, between which no cable limits the
+ * messages, the processors are busy with copying. Where ranks take turns on the processors, the
+ * tree of `logical` was measured to be the fastest for most sizes, on up to SEVERAL nodes with up
+ * to SEVERAL ranks each. Where each rank has a processor, those algorithms are faster in which all
+ * ranks copy at the same time.
  *
  * The speed of the link decides whether an algorithm should consider the nodes. A link of 100
  * Gbit/s moves a byte in less time than a processor copies one. Then algorithms that ignore nodes

@@ -114,7 +114,7 @@ void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage 
 /* Returns the algorithm for a reduce_scatter of `bytes` bytes among one rank of each node. */
 const struct tt_algorithm *tt_stage_scattering(const struct tt_stage_team *team, int64_t bytes);
 /* Returns the algorithm for an allreduce among one rank of each node: of the vector of the team's
- * call, or at the same time of all its parts, which together have as many bytes. */
+ * call, or of all parts of this vector at the same time. */
 const struct tt_algorithm *tt_stage_summing(const struct tt_stage_team *team);
 /* Returns the number of ranks of the smallest node: of each node, this many ranks can send to other
  * nodes at the same time. */

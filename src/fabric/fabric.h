@@ -62,10 +62,10 @@ struct tt_traced_call {
  * [from, from + len) or [to, to + len) of the other rank lie in a buffer that its owner has opened
  * and keeps open during the call; len > 0. The functions return when the bytes are in place.
  * Errors: PEER (the other rank has failed or left, and its memory is gone), ARG (this rank's or the
- * other rank's buffer is no valid memory, whatever third ranks have failed; tt_fabric_is_memory
- * finds out which of the two), SYSTEM, UNSUPPORTED (the system forbids the access from now on; the
- * owner has to be asked to send the bytes). `self` is the table itself; the table of a wrapper is
- * the first member of the wrapper. */
+ * other rank's buffer is no valid memory; tt_fabric_is_memory finds out which of the two; failures
+ * of third ranks do not change this error), SYSTEM, UNSUPPORTED (the system forbids the access from
+ * now on; the owner has to be asked to send the bytes). `self` is the table itself; the table of a
+ * wrapper is the first member of the wrapper. */
 struct tt_fabric_ops {
     const char *name;
     tutti_status (*read)(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank, void *to,

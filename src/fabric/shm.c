@@ -74,11 +74,12 @@ static bool moves_word(const struct tt_job_page *job, int rank, int me, enum tt_
     return pid > 0 && fn(pid, &mine, 1, &its, 1, 0) == sizeof *word;
 }
 
-/* Returns whether the process has given up its memory, as it does before the kernel closes its
- * files. process_vm_readv and process_vm_writev cannot show this, because a filter may make them
- * fail as if the process had ended. The kernel shows the sizes of a process to every user, and all
- * of them are 0 without memory. If /proc does not show the process, it counts as ended. If /proc
- * shows the numbers of another PID namespace, the process counts as ended when it is gone. */
+/* Returns whether the process has given up its memory. When a process ends, this happens before the
+ * kernel closes the files of the process. process_vm_readv and process_vm_writev cannot show this,
+ * because a filter may make them fail as if the process had ended. The kernel shows the sizes of a
+ * process to every user, and all of them are 0 without memory. If /proc does not show the process,
+ * it counts as ended. If /proc shows the numbers of another PID namespace, the process counts as
+ * ended when it is gone. */
 static bool has_ended(pid_t pid)
 {
     char path[32];

@@ -150,8 +150,8 @@ static bool leaves_room(int64_t bytes)
 
 /* Maps as many bytes as this host can ever back, between RANK_LEAST and RANK_MOST for each rank of
  * this node. If a limit on address space or file size forbids that, halves the bytes until the
- * mapping succeeds and, unless these are RANK_LEAST for each rank, leaves as many bytes of address
- * space. Returns false if RANK_LEAST for each rank cannot be mapped. */
+ * mapping succeeds and leaves equally many bytes of address space free, unless the mapping has only
+ * RANK_LEAST for each rank. Returns false if RANK_LEAST for each rank cannot be mapped. */
 static bool map_largest(struct tt_segment *s, int size, int arenas)
 {
     int64_t least = arenas * RANK_LEAST;

@@ -126,9 +126,10 @@ struct tt_mpi_backend {
     /* Looks up all functions and handles of the host that the backend needs. Returns the name of
      * one that is missing, or NULL. */
     const char *(*open)(void);
-    /* Puts the backend's functions MPI_Init and MPI_Init_thread into the table. They begin MPI, and
-     * then put the others there: those that end MPI, and those that do or count collectives, as far
-     * as TUTTI_MPI and TUTTI_MPI_REPORT ask for them. */
+    /* Puts the backend's functions MPI_Init and MPI_Init_thread into the table. These two functions
+     * begin MPI, and then put further functions of the backend into the table: those that end MPI,
+     * and, as far as TUTTI_MPI and TUTTI_MPI_REPORT ask for them, those that do or count
+     * collectives. */
     void (*take)(tt_mpi_function *table);
 };
 /* The backends in this library; the last is NULL. */

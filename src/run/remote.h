@@ -123,12 +123,12 @@ void tt_remote_end_doubt(struct tt_team *t);
 bool tt_remote_doubts(const struct tt_team *t);
 /* Makes the last comparison (settle.h) with this remote rank, after this rank's last call on the
  * team: sends that call to the remote rank. The remote rank compares the call when it has made as
- * many calls, and then answers. AGAIN: the remote rank has not answered yet. PEER: the remote rank
- * left before it made as many calls. Other errors are not returned: a call that cannot be sent is
- * not compared. */
+ * many calls as this rank, and then answers. AGAIN: the remote rank has not answered yet. PEER: the
+ * remote rank left before it made as many calls as this rank. Other errors are not returned: a call
+ * that cannot be sent is not compared. */
 tutti_status tt_remote_settle(struct tt_team *t, int rank);
 /* Sends this rank's last call to this remote rank, once. The remote rank compares the call when it
- * has made as many calls. */
+ * has made as many calls as this rank. */
 void tt_remote_compare(struct tt_team *t, int rank);
 /* Returns whether the rank has notified this rank that it has left the team. */
 bool tt_remote_has_left(const struct tt_team *t, int rank);

@@ -14,10 +14,11 @@
  * ended, and the functions of this file do not compare them (are_replaced in compare.c).
  *
  * Why all members get the error. Let the calls of two members differ. If both members settle
- * (tt_team_settle), each waits until the other has begun as many calls, so both compare the same
- * execution: the first member waits, and the second member finds the fingerprint of the first. If
- * instead one of the two waits within a call for something that the other never does, its wait
- * compares the calls, too, and the team breaks, which ends the wait of the member that settles.
+ * (tt_team_settle), each waits until the other has begun as many calls as it has itself, so both
+ * compare the same execution: the first member waits, and the second member finds the fingerprint
+ * of the first. If instead one of the two waits within a call for something that the other never
+ * does, its wait compares the calls, too, and the team breaks, which ends the wait of the member
+ * that settles.
  *
  * Why the wait ends. This rank waits for calls that the members must make anyway, and not for
  * members to settle. A member that never makes these calls dies, leaves, or makes no progress until

@@ -251,10 +251,10 @@ static void starve(tutti_client *client, void *arg)
  * until i is so large that none fails. The allocation fails in calls of new shapes or, with
  * `threads`, while each rank brings a thread to a job of all their threads. The threads share the
  * allocator, so the failing allocation may be that of any rank. All ranks must get
- * TUTTI_ERR_MEMORY, or an error that says that a rank is out of memory, which a rank without memory
- * for a message gets itself, too; unless only a local call failed and was repeated (share), or what
- * could not be kept for later calls is made again. (Processes made by fork could not form a job.)
- * */
+ * TUTTI_ERR_MEMORY, or an error that says that a rank is out of memory. (A rank that has no memory
+ * for a message gets that error, too.) There are two exceptions, without any error: only a local
+ * call failed and was repeated (share), or something could not be kept for later calls and is made
+ * again. The ranks are threads, because processes made by fork could not form a job. */
 static int starving(int argc, char **argv)
 {
     (void)argv;
