@@ -200,8 +200,8 @@ static void fill_behind(const void *arg, struct tt_activity *is)
     is->waits = b->n;
 }
 
-/* Waits until every member has made as many calls as this rank, or a call differs, or *until_ns has
- * passed, which each progress of a member defers. */
+/* Waits until every member has made as many calls as this rank, or a call differs, or the time
+ * *until_ns has passed. Sets *until_ns to a later time whenever a member has made progress. */
 static tutti_status wait_for_members(struct tt_team *t, int64_t *until_ns, enum tt_doing doing)
 {
     struct tt_wait wait;
