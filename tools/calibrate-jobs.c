@@ -112,9 +112,10 @@ static bool set_step(struct tt_machine *m)
 
 /* ---- Jobs ---- */
 
-/* A job, and the number of the model that is found from the time of the job: `number`, a cost. The
- * number is not set below a lower limit. This limit is the model's number `least`; but if `least`
- * is the same as `number`, the limit is the value of it that was measured in this process. */
+/* A job, and the number of the model (`number`, a cost) that is computed from the time of the job.
+ * This number is not set below a lower limit. The limit is the value of the model's number `least`;
+ * but if `least` and `number` name the same number, the limit is the value that was measured for
+ * this number in this process. */
 struct fit {
     enum tt_machine_number number, least;
     const char *problem; /* the problem, without its number of ranks */

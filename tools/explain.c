@@ -448,7 +448,8 @@ static bool open_with_files(struct explanation *e, const struct tt_job_page *pag
     return opened;
 }
 
-/* Whether the job's TUTTI_ALGORITHM names a plan file for the problem by a relative path. */
+/* Returns whether the job's TUTTI_ALGORITHM names a plan file for the problem by a relative
+ * path. */
 static bool has_relative_file(const struct explanation *e, const struct tt_common *common)
 {
     char path[TT_PLAN_PATH];

@@ -31,10 +31,12 @@ bool tt_plan_row_open(struct tt_plan_row *row, const char *command, const char *
 bool tt_plan_row_make(struct tt_plan_row *row, const char *command,
                       const struct tt_problem *problem);
 /* Opens the plan file that TUTTI_ALGORITHM names for the collective, and sets row->row, but makes
- * no plans. The setting must name a file for it (tt_choose_file). Otherwise as tt_plan_row_open. */
+ * no plans. The setting must name a file for the collective (tt_choose_file). In all else the
+ * function does the same as tt_plan_row_open. */
 bool tt_plan_row_named(struct tt_plan_row *row, const char *command, enum tt_coll coll);
 /* Opens the plan file that TUTTI_ALGORITHM names for the collective of the problem, and makes its
- * plans; row->p is 0 if the setting names none. Otherwise as tt_plan_row_make. */
+ * plans; row->p is 0 if the setting names none. In all else the function does the same as
+ * tt_plan_row_make. */
 bool tt_plan_row_forced(struct tt_plan_row *row, const char *command,
                         const struct tt_problem *problem);
 void tt_plan_row_close(struct tt_plan_row *row);

@@ -224,8 +224,8 @@ bool tt_write_apart(const char *command, const char *path, const char *other)
     return false;
 }
 
-/* Returns whether no setting names the file, which the command may then read: not as a file about
- * this machine, unless the setting is `except`, and not as a network or a plan file. */
+/* Returns whether no setting names the file: a setting can name a file about this machine, a
+ * network or a plan file, and the command may read it. Ignores the setting `except`. */
 static bool no_setting_names(const char *command, const char *path, const char *except)
 {
     static const char *const settings[][2] = {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The loop of every measurement: what is compared starts in turn, again and again.
+"""The loop of every measurement: each repeat starts, in turn, all programs that are compared.
 
-So changes of the machine's state affect all that is compared alike.
+So changes of the machine's state affect all these programs alike.
 """
 import math
 import time

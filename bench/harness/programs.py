@@ -159,8 +159,8 @@ def ranks_of(entry, ranks):
 def run(entry, started, mode, ranks, chosen):
     """Runs a program in a folder of its own. Raises Failed if it fails.
 
-    A variable of any length in the environment moves the program's stack, so that a program that
-    reads memory which it has not written shows without Tutti, too, what it may print.
+    Each run gets a variable of random length in the environment, which moves the program's stack. A
+    program that reads memory which it has not written then prints varying results without Tutti, too.
     """
     with tempfile.TemporaryDirectory(prefix="tutti-program-") as folder:
         prepare(entry, folder, chosen.fetch)

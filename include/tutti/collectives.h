@@ -113,8 +113,8 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_allreduce(tutti_team *team, const 
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_reduce_scatter_block(tutti_team *team, const void *in,
                                                                    void *out, int64_t n,
                                                                    tutti_type type, tutti_op op);
-/* Like tutti_reduce_scatter_block, with blocks of counts[0], counts[1], ... elements, which follow
- * each other in `in`. All ranks pass the same counts. */
+/* Does the same as tutti_reduce_scatter_block, with blocks of counts[0], counts[1], ... elements,
+ * which follow each other in `in`. All ranks pass the same counts. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_reduce_scatter(tutti_team *team, const void *in,
                                                              void *out, const int64_t *counts,
                                                              tutti_type type, tutti_op op);
@@ -215,7 +215,7 @@ TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_alltoallv(
     tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs, void *out,
     const int64_t *out_counts, const int64_t *out_displs, tutti_type type);
 /* Does the same as tutti_neighbor_alltoallv, with a type for each piece and displacements in bytes,
- * as tutti_alltoallw. */
+ * as in tutti_alltoallw. */
 TUTTI_API TUTTI_MUST_CHECK tutti_status tutti_neighbor_alltoallw(
     tutti_team *team, const void *in, const int64_t *in_counts, const int64_t *in_displs,
     const tutti_type *in_types, void *out, const int64_t *out_counts, const int64_t *out_displs,

@@ -21,7 +21,8 @@ static struct tt_plan *plan_of(void *arg, int rank, int phase)
     return tt_builder_finish(run->builder);
 }
 
-/* The plans of all ranks were parsed for the call of rank 0 (tt_plan_file_plans). */
+/* Writes the place of a step in the plan file. Uses the call of rank 0, because the plans of all
+ * ranks were parsed for this call (tt_plan_file_plans). */
 static char *place_of(void *arg, int rank, uint32_t step, char *text, size_t size)
 {
     const struct simulate_run *run = arg;

@@ -37,8 +37,8 @@ struct tt_plan_file {
  * tutti_error() says what is wrong, and where. If the result is OK, the caller frees the file with
  * tt_plan_file_close. */
 tutti_status tt_plan_file_open(struct tt_plan_file *file, const char *path);
-/* Like tt_plan_file_open, but the contents of the plan file are `text`, which is copied. Error
- * messages show `name` instead of a path. */
+/* Does the same as tt_plan_file_open, but the contents of the plan file are `text`, which is
+ * copied. Error messages show `name` instead of a path. */
 tutti_status tt_plan_file_text(struct tt_plan_file *file, const char *name, const char *text);
 void tt_plan_file_close(struct tt_plan_file *file);
 

@@ -507,8 +507,9 @@ static bool meets_first(const tutti_team *team, const struct tt_args *args)
     return status != TUTTI_OK || first != NULL;
 }
 
-/* Makes a request. call.steady is set for a request of the user, and not for a blocking call that
- * packs: other ranks may make that call without packing, and they measure it.
+/* Makes a request. args->call.steady is set for a request of the user. It is not set for a blocking
+ * call that packs, because other ranks may make the same call without packing, and may choose its
+ * algorithm by measuring it.
  *
  * A persistent request is normally made without communication, so an error of this rank does not
  * concern the other ranks. If the algorithm lets the ranks communicate first (meets_first), the

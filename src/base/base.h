@@ -64,7 +64,7 @@ static inline uint64_t tt_hash(uint64_t h, const void *bytes, size_t n)
  * error begins with one call of tt_fail, at the place where the cause is known. */
 __attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail(tutti_status status,
                                                                  const char *format, ...);
-/* Like tt_fail, with ": " and the text of errno at the end. */
+/* Does the same as tt_fail, and adds ": " and the text of errno to the message. */
 __attribute__((format(printf, 2, 3), cold)) tutti_status tt_fail_errno(tutti_status status,
                                                                        const char *format, ...);
 

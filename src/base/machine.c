@@ -58,7 +58,7 @@ static bool in_bounds(int64_t time)
     return time >= 1 && time <= TT_MACHINE_MOST;
 }
 
-/* Whether all entries are possible times, or all are 0. */
+/* Returns whether all entries are possible times, or all are 0. */
 static bool is_network_valid(const struct tt_machine_network *network)
 {
     bool known = network->look != 0, valid = !known || in_bounds(network->look);

@@ -99,7 +99,7 @@ struct tt_machine {
     struct tt_machine_network network;
 };
 bool tt_machine_valid(const struct tt_machine *machine);
-/* Whether the model says what messages between nodes cost. */
+/* Returns whether the model says what messages between nodes cost. */
 static inline bool tt_machine_has_network(const struct tt_machine *machine)
 {
     return machine->network.look > 0;

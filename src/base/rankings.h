@@ -47,8 +47,9 @@ struct tt_ranking {
     uint32_t computed; /* entries of `best` that this process has computed; 0 for ranks on several
                         * nodes, whose rankings no file keeps */
     uint8_t best[TT_RANKED_SIZES][TT_RANKED];
-    /* with[i]: 1 + the number of the value (tt_parameters_try) that best[i][0] gets for one of its
-     * parameters; 0: best[i][0] gets its own parameters, as always on one node */
+    /* with[i]: how the parameters of the algorithm in best[i][0] are set. 0: the algorithm chooses
+     * them, as it always does on one node; 1 + k: tt_parameters_try sets one of them to value
+     * number k */
     uint8_t with[TT_RANKED_SIZES];
 };
 

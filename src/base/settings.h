@@ -34,9 +34,11 @@ enum tt_setting_kind {
 
 #define TT_LOG_WORD(name) #name " "
 
-/* COSTS: the setting changes what calls cost, so times that were measured with it hold for no job
- * without it (tt_setting_of_costs). RECORDED: the same, but wisdom and models do not depend on it
- * or record it; so it concerns only the choices between Tutti and an MPI. PLAIN: neither. */
+/* PLAIN: the setting does not change what calls cost. COSTS: the setting changes this, so times
+ * that were measured with the setting do not hold for jobs without it (tt_setting_of_costs).
+ * RECORDED: the setting changes what calls cost, but times in the wisdom and in models either do
+ * not depend on it or are stored together with its value. So only the times by which a program
+ * chooses between Tutti and its MPI do not hold for jobs without it. */
 enum tt_setting_costs { TT_SETTING_PLAIN, TT_SETTING_RECORDED, TT_SETTING_COSTS };
 
 /* X(NAME, kind, rule, costs, "default", "what the setting does"). The default is a value, or a text

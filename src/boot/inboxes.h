@@ -12,7 +12,7 @@
 
 /* ---- Making them (machines.c) ---- */
 
-/* Makes room for the addresses of as many inboxes, at most, and returns whether there is memory. */
+/* Makes room for the addresses of at most `nodes` inboxes. Returns whether there is memory. */
 bool tt_inboxes_make(int nodes);
 /* Opens the inbox of this node, and draws its token. Errors: LIMIT, SYSTEM. */
 tutti_status tt_inboxes_open(void);

@@ -166,7 +166,8 @@ static inline struct tt_prepared *tt_cache_find(const struct tt_cache *cache,
     return NULL;
 }
 
-/* Whether two lists of p entries are equal. For short lists, a call of memcmp would take longer. */
+/* Returns whether two lists of p entries are equal. For short lists, a call of memcmp would take
+ * longer. */
 static inline bool tt_equal_lists(const int64_t *a, const int64_t *b, int p)
 {
     if (!a || !b) return a == b;

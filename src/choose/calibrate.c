@@ -394,7 +394,8 @@ static int64_t multiplication_ps(void)
 
 static void measure_numbers(struct brief *b, struct tt_machine *m)
 {
-    enum { CALL = 20, STEP = 4, MESSAGE = 40 }; /* the times of these, in multiplications */
+    /* what a call, a step and one end of a message cost, in multiplications */
+    enum { CALL = 20, STEP = 4, MESSAGE = 40 };
     int64_t unit = multiplication_ps(), line = tt_max(1, exchange(b, ORDER_ANSWER));
     m->number[TT_MACHINE_call] = CALL * unit + line / 5;
     m->number[TT_MACHINE_step] = STEP * unit;

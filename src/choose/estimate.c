@@ -21,8 +21,8 @@ static int size_of(const struct tt_call *call, int p)
     return (int)tt_min(tt_size_class(bytes), TT_RANKED_SIZES - 1);
 }
 
-/* Whether the time of the call can be predicted: the model and the map allow it, and every rank
- * knows all counts. */
+/* Returns whether the time of the call can be predicted: the model and the map allow it, and every
+ * rank knows all counts. */
 static bool is_known(const struct tt_call *call, const struct tt_map *map)
 {
     if (!map->machine || map->p < 2 || map->p > TT_PREDICT_RANKS) return false;
@@ -56,9 +56,9 @@ struct ranked {
     int64_t time_ps[TT_RANKED];
 };
 
-/* Whether algorithm `index` with the time `time_ps` is better than the algorithm at place `than` of
- * the ranking. If the two times are equal, the algorithm that stands first in tt_algorithms is
- * better. */
+/* Returns whether algorithm `index` with the time `time_ps` is better than the algorithm at place
+ * `than` of the ranking. If the two times are equal, the algorithm that stands first in
+ * tt_algorithms is better. */
 static bool is_better(int64_t time_ps, int index, const struct ranked *r, int than)
 {
     if (time_ps != r->time_ps[than]) return time_ps < r->time_ps[than];

@@ -55,7 +55,8 @@ static tutti_status begin_trial(struct tt_cache *cache, const struct tt_team *te
     return TUTTI_OK;
 }
 
-/* Whether a call may be measured. Depends only on what is equal on all ranks that make the call. */
+/* Returns whether a call may be measured. Depends only on what is equal on all ranks that make the
+ * call. */
 static bool may_measure(const struct tt_team *team, const struct tt_call *call)
 {
     bool user_op = tt_coll_has_op(call->coll) && (unsigned)call->op >= TUTTI_OPS;
@@ -192,14 +193,14 @@ static bool line_of(const struct tt_trial *t, const struct tt_team *team,
     return true;
 }
 
-/* Whether TUTTI_NODES divides a node into several, so that the measured times are true for no real
- * node. */
+/* Returns whether TUTTI_NODES divides a node into several, so that the measured times are true for
+ * no real node. */
 static bool pretends(const struct tt_team *team)
 {
     return team->fabric->nodes > team->fabric->job->nodes;
 }
 
-/* Whether the times may be kept in the file of the wisdom. If not, warns once. */
+/* Returns whether the times may be kept in the file of the wisdom. If not, warns once. */
 static bool may_keep(void)
 {
     static atomic_flag warned = ATOMIC_FLAG_INIT;

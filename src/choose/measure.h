@@ -14,12 +14,12 @@
  * - all ranks make the same blocking calls on a team in the same order, so their counts are equal
  *   in the same call, and a trial begins and ends in the same call on all ranks. Which shapes get a
  *   trial, of which a team has TT_TRIALS at most, follows from that order, too;
- * - a shape consists of what the ranks compare in a call. Derived types and places that make a rank
- *   pack its elements differ from rank to rank, so a call that packs belongs to the shape of its
- *   packed elements, as on the ranks that need not pack. With a user-defined operation this is not
- *   possible: the plan is for the type that this rank passed, because the operation gets this type,
- *   and two calls with one type may have two types on another rank. So these calls are not
- *   measured;
+ * - a shape consists of what the ranks compare in a call. Some ranks have to pack their elements,
+ *   because of their derived types or addresses, and other ranks do not. So a call that packs
+ *   belongs to the shape of its packed elements, which is the shape that the call has on ranks that
+ *   do not pack. With a user-defined operation this is not possible: the plan is for the type that
+ *   this rank passed, because the operation gets this type, and two calls with one type may have
+ *   two types on another rank. So these calls are not measured;
  * - only calls that block are measured. A rank may prepare a request, or begin one, before or
  *   after another rank has come to the call that decides, and it must not wait there. So requests
  *   take no part in trials: each gets a plan of its own, not the cached plan, and its algorithm is
@@ -63,7 +63,8 @@ struct tt_trials {
  * MEMORY. */
 tutti_status tt_trial_find(struct tt_cache *cache, struct tt_team *team, const struct tt_call *call,
                            struct tt_trial **trial);
-/* Whether the ranks have to exchange the times trial->ns[0 .. *n - 1] now, and then to decide. */
+/* Returns whether the ranks have to exchange the times trial->ns[0 .. *n - 1] now, and then to
+ * decide. */
 bool tt_trial_is_over(const struct tt_trial *trial, int *n);
 /* Decides which candidate is the fastest. trial->ns must hold the maxima over the ranks. Logs the
  * result on rank 0. */

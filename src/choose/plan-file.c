@@ -60,8 +60,8 @@ static void load(void)
         snprintf(lab.why, sizeof lab.why, "%s is not of version %s of Tutti", LAB, mine);
 }
 
-/* Whether the collective takes plan files: not allgatherv, and not the collectives in which a rank
- * knows only its own counts, so that no rank could prove the schedule for all ranks. */
+/* Returns whether the collective takes plan files: not allgatherv, and not the collectives in which
+ * a rank knows only its own counts, so that no rank could prove the schedule for all ranks. */
 static bool takes_files(enum tt_coll coll)
 {
     return coll != TT_COLL_allgatherv && !tt_coll_pairs(coll);

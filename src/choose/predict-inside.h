@@ -202,7 +202,7 @@ static inline struct tt_core *tt_core_of(const struct tt_predictor *s, const str
     return &s->core[r->core];
 }
 
-/* Whether two ranks are on different nodes. */
+/* Returns whether two ranks are on different nodes. */
 static inline bool tt_is_apart(const struct tt_predictor *s, int a, int b)
 {
     return tt_unlikely(s->hosts != NULL) && s->hosts[a] != s->hosts[b];

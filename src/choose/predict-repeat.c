@@ -81,8 +81,8 @@ static void save(struct tt_predictor *s, int64_t now)
     if (s->channel) save_channels(s);
 }
 
-/* Whether `time` is as far from `now` as `before` was from the time of the saved state. Times that
- * have passed count as equal. */
+/* Returns whether `time` is as far from `now` as `before` was from the time of the saved state.
+ * Times that have passed count as equal. */
 static bool alike_time(const struct tt_predictor *s, int64_t before, int64_t time, int64_t now)
 {
     if (before == TT_PREDICT_NEVER || time == TT_PREDICT_NEVER) return before == time;
@@ -106,8 +106,8 @@ static bool alike_flags(const struct tt_predictor *s, int rank, int64_t now)
     return a < log->raise || a->time_ps + line <= s->saved.now_ps;
 }
 
-/* Whether a message can still change what a rank does: it was not taken, or its sender cannot know
- * yet that it was taken. */
+/* Returns whether a message can still change what a rank does: it was not taken, or its sender
+ * cannot know yet that it was taken. */
 static bool is_live(const struct tt_predictor *s, const struct tt_sent *sent, int64_t now)
 {
     return sent->taken_ps == TT_PREDICT_NEVER || sent->taken_ps + s->line_most_ps > now;
@@ -123,8 +123,8 @@ static bool alike_message(const struct tt_predictor *s, const struct tt_sent *be
            (!taken || sent->taken_ps - now == before->taken_ps - s->saved.now_ps);
 }
 
-/* Whether a channel is as it was in the saved state, but for the shift. A channel without messages
- * in the period counts as equal. */
+/* Returns whether a channel is as it was in the saved state, but for the shift. A channel without
+ * messages in the period counts as equal. */
 static bool alike_channel(const struct tt_predictor *s, int i, int64_t now)
 {
     const struct tt_follow_channel *c = &s->channel[i];
@@ -171,8 +171,8 @@ static bool alike_asked(const struct tt_predictor *s)
     return true;
 }
 
-/* Whether everything in the plan that depends on the number of a turn is the same in `turn` and
- * `turns` turns later. */
+/* Returns whether everything in the plan that depends on the number of a turn is the same in `turn`
+ * and `turns` turns later. */
 static bool is_whole(const struct tt_plan *plan, uint32_t turn, uint32_t turns)
 {
     for (uint32_t i = 1; i < plan->shapes_n; i++)
@@ -260,10 +260,10 @@ static void pass_channel(const struct tt_predictor *s, int i, int64_t now, int64
     }
 }
 
-/* Repeats in the log of the flag what the log says of the period, as it will be n periods later:
- * appends the entries that were made in the period, and the last entry before it, shifted in time
- * and in value. The log gets no entries for the periods in between, because at the shifted time
- * every rank can see what was raised in them. */
+/* Continues the log of the rank's flag as it will be n periods later: appends the entries that were
+ * made in the last period, and the last entry before it, shifted in time and in value. The log gets
+ * no entries for the periods in between, because at the shifted time every rank can see what was
+ * raised in them. */
 static bool pass_flags(struct tt_predictor *s, int rank, int64_t n, int64_t by)
 {
     struct tt_flag_log *log = &s->flag[rank];
@@ -313,7 +313,7 @@ static bool pass(struct tt_predictor *s, int64_t n, int64_t now)
     return true;
 }
 
-/* Whether the leader has begun another turn. */
+/* Returns whether the leader has begun another turn. */
 static bool begins_turn(struct tt_predictor *s)
 {
     const struct tt_iter *iter = &s->leader->lane->iter;

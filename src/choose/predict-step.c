@@ -36,11 +36,11 @@ static struct tt_range seen_by_owner(const struct tt_predictor *s, const struct 
     return seen;
 }
 
-/* Whether the bytes are in the cache. Bytes of the program are in no cache until the call has
- * touched them, and then stay in the cache if the buffer is small. Scratch is used in every call,
- * so it is in the cache, too. A buffer that is no longer than a cache line mostly lies among other
- * data that the program has just used, or that the processor fetches ahead of the calls, so it
- * counts as in the cache. */
+/* Returns whether the bytes are in the cache. Bytes of the program are in no cache until the call
+ * has touched them, and then stay in the cache if the buffer is small. Scratch is used in every
+ * call, so it is in the cache, too. A buffer that is no longer than a cache line mostly lies among
+ * other data that the program has just used, or that the processor fetches ahead of the calls, so
+ * it counts as in the cache. */
 static bool is_near(const struct tt_follow *r, const struct tt_range *range, int64_t len)
 {
     const struct tt_touched *t = &r->touched[range->buf];
@@ -57,8 +57,8 @@ static void touch(struct tt_follow *r, const struct tt_range *range, int64_t len
     t->end = none ? range->off + len : tt_max(t->end, range->off + len);
 }
 
-/* Whether the bytes are stored into a window by stores that bypass the caches, and so are in memory
- * afterwards. */
+/* Returns whether the bytes are stored into a window by stores that bypass the caches, and so are
+ * in memory afterwards. */
 static bool is_streamed(const struct tt_predictor *s, const struct tt_range *range, int64_t len)
 {
     return s->streams && range->buf == TT_WIN && len >= TT_STREAM_LEAST;
@@ -92,7 +92,8 @@ static enum tt_data_place place_of_target(const struct tt_predictor *s, const st
     return is_near(r, to, len) ? TT_DATA_CACHED : TT_DATA_MEMORY;
 }
 
-/* Whether the kernel has to move the bytes, because this process has not mapped the range. */
+/* Returns whether the kernel has to move the bytes, because this process has not mapped the
+ * range. */
 static bool is_far(const struct tt_predictor *s, const struct tt_range *range)
 {
     return range->rank != TT_SELF && range->buf != TT_WIN && !s->loads;
@@ -236,8 +237,8 @@ void tt_step_moves(struct tt_predictor *s, struct tt_follow *r, const struct tt_
 
 /* ---- Messages ---- */
 
-/* Whether a message is stored into a ring by stores that bypass the caches. Very short messages are
- * not. */
+/* Returns whether a message is stored into a ring by stores that bypass the caches. Very short
+ * messages are not. */
 static bool streams_message(const struct tt_predictor *s, int64_t len)
 {
     return s->rings_stream && len > TT_LINE;

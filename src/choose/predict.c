@@ -337,9 +337,9 @@ static int warm_calls(const struct tt_predictor *s)
     return s->calls > CALLS ? s->slots : WARM;
 }
 
-/* Whether no rank can begin call k + 2 before all ranks have ended call k. Each call then takes at
- * least half of the time between its begin on the first rank and its end on the last rank. The
- * function returns true only for calls of many steps, in two cases. Either a rank ends the
+/* Returns whether no rank can begin call k + 2 before all ranks have ended call k. Each call then
+ * takes at least half of the time between its begin on the first rank and its end on the last rank.
+ * The function returns true only for calls of many steps, in two cases. Either a rank ends the
  * collective only after all ranks have begun it, as in most collectives. Or the data pass through
  * windows: a call of many steps uses each window several times, so a rank that fills windows has to
  * wait for the ranks that read them. */
@@ -507,8 +507,8 @@ static int calls_for(const struct tt_predictor *s)
     return ahead ? ROUNDS * s->slots : CALLS;
 }
 
-/* Whether each step in a loop is done with the same length in all turns but the first few and the
- * last one. */
+/* Returns whether each step in a loop is done with the same length in all turns but the first few
+ * and the last one. */
 static bool is_regular(const struct tt_plan *plan)
 {
     for (uint32_t i = 1; i < plan->varies_n; i++)
@@ -516,8 +516,8 @@ static bool is_regular(const struct tt_plan *plan)
     return true;
 }
 
-/* Whether two calls have too many steps, counting the steps of all ranks. A prediction has to
- * follow at least two calls. */
+/* Returns whether two calls have too many steps, counting the steps of all ranks. A prediction has
+ * to follow at least two calls. */
 static bool too_many_steps(const struct tt_predictor *s)
 {
     int64_t steps = 0;

@@ -197,14 +197,16 @@ static bool is_power_of_two(int n)
     return (n & (n - 1)) == 0;
 }
 
-/* Whether `halved` comes first: in large teams in which ranks do not load from others' buffers. */
+/* Returns whether `halved` comes first: in large teams in which ranks do not load from others'
+ * buffers. */
 static bool is_halved(const struct tt_call *call, const struct tt_map *map)
 {
     bool suits = map->p >= HALVED || (map->p >= MANY && is_power_of_two(map->p));
     return suits && !call->shared && !map->mapped;
 }
 
-/* Whether `roomy` comes first: MANY ranks or more, a processor for each, buffers not shared. */
+/* Returns whether `roomy` comes first: MANY ranks or more, a processor for each, buffers not
+ * shared. */
 static bool is_roomy(const struct tt_call *call, const struct tt_map *map)
 {
     return !call->shared && map->p >= MANY && map->p <= map->cores;
@@ -213,7 +215,7 @@ static bool is_roomy(const struct tt_call *call, const struct tt_map *map)
 /* Limits for the rows of `spread`, below. */
 enum { FEW = 4, SEVERAL = 8, SMALL = 8, LARGE = 24, SIMULATED = 128 };
 
-/* Whether the ranks of each node are adjacent. */
+/* Returns whether the ranks of each node are adjacent. */
 static bool is_adjacent(const struct tt_map *map)
 {
     int runs = 1;
@@ -226,8 +228,8 @@ static bool is_adjacent_cube(const struct tt_map *map)
     return is_adjacent(map) && is_power_of_two(map->p);
 }
 
-/* Whether the ranks of a node together send many more messages in a recursive doubling than a ring
- * of all nodes has rounds. */
+/* Returns whether the ranks of a node together send many more messages in a recursive doubling than
+ * a ring of all nodes has rounds. */
 static bool doubling_is_dear(const struct tt_map *map)
 {
     int64_t p = map->p, rounds = 0;
@@ -274,9 +276,9 @@ static void node_sizes(const struct tt_map *map, int *least, int *most)
     }
 }
 
-/* Whether each node has several ranks, and no node has more than twice as many ranks as another
- * one. By `parts` most ranks can then send to other nodes at the same time, and on each node they
- * share the work. */
+/* Returns whether each node has several ranks, and no node has more than twice as many ranks as
+ * another one. By `parts` most ranks can then send to other nodes at the same time, and on each
+ * node they share the work. */
 static bool has_parts(const struct tt_map *map)
 {
     int least, most;
@@ -289,24 +291,24 @@ static bool is_one_kernel(const struct tt_map *map)
     return map->one_kernel;
 }
 
-/* Whether `parts` suits the nodes, and each node has a machine of its own. Between containers of
- * one machine, `parts` saves nothing in an allgather or reduce_scatter, because it also copies more
- * within each node. */
+/* Returns whether `parts` suits the nodes, and each node has a machine of its own. Between
+ * containers of one machine, `parts` saves nothing in an allgather or reduce_scatter, because it
+ * also copies more within each node. */
 static bool has_adapters(const struct tt_map *map)
 {
     return !map->one_kernel && has_parts(map);
 }
 
-/* Whether the nodes are machines of their own, and a chain of all ranks comes to each of them once.
- * Then 2 MiB pass along a chain of up to LARGE ranks in less time than by `composed`, whose
- * leaders send each byte twice. A longer chain takes too long to begin. */
+/* Returns whether the nodes are machines of their own, and a chain of all ranks comes to each of
+ * them once. Then 2 MiB pass along a chain of up to LARGE ranks in less time than by `composed`,
+ * whose leaders send each byte twice. A longer chain takes too long to begin. */
 static bool suits_chain(const struct tt_map *map)
 {
     return !map->one_kernel && is_adjacent(map) && map->p <= LARGE;
 }
 
-/* Whether the nodes are machines of their own, and the ranks are not more than those for which the
- * rows with this condition were simulated. */
+/* Returns whether the nodes are machines of their own, and the ranks are not more than those for
+ * which the rows with this condition were simulated. */
 static bool is_simulated(const struct tt_map *map)
 {
     return !map->one_kernel && map->p <= SIMULATED;
@@ -322,8 +324,8 @@ static bool is_large(const struct tt_map *map)
     return is_simulated(map) && map->p > LARGE && is_adjacent(map);
 }
 
-/* Whether there are so many nodes that a ring of their leaders takes long to pass on a short
- * message. */
+/* Returns whether there are so many nodes that a ring of their leaders takes long to pass on a
+ * short message. */
 static bool is_wide(const struct tt_map *map)
 {
     return is_simulated(map) && map->nodes > FEW && is_adjacent(map);
@@ -346,22 +348,23 @@ static bool is_dealt(const struct tt_map *map)
     return is_simulated(map) && !is_adjacent(map);
 }
 
-/* Whether all ranks may pass 4 MiB along a chain: the nodes are machines of their own, and the
- * chain comes to each of them once. */
+/* Returns whether all ranks may pass 4 MiB along a chain: the nodes are machines of their own, and
+ * the chain comes to each of them once. */
 static bool suits_long_chain(const struct tt_map *map)
 {
     return is_simulated(map) && is_adjacent(map);
 }
 
-/* Whether `parts` suits the nodes, for shorter vectors than has_adapters says, and whether the root
- * of a long gather or scatter may exchange a message with each rank. If the nodes are very uneven,
- * the root waits for the ranks of one node after the other. */
+/* Returns whether `parts` suits the nodes, for shorter vectors than has_adapters says, and whether
+ * the root of a long gather or scatter may exchange a message with each rank. If the nodes are very
+ * uneven, the root waits for the ranks of one node after the other. */
 static bool has_simulated_parts(const struct tt_map *map)
 {
     return is_simulated(map) && has_parts(map);
 }
 
-/* Whether the nodes are containers of one machine, and the ranks take turns on its processors. */
+/* Returns whether the nodes are containers of one machine, and the ranks take turns on its
+ * processors. */
 static bool is_crowded_kernel(const struct tt_map *map)
 {
     return map->one_kernel && map->p > map->cores;
@@ -377,8 +380,9 @@ static bool is_adjacent_crowd(const struct tt_map *map)
     return is_crowded_kernel(map) && is_adjacent(map);
 }
 
-/* Whether the nodes are containers of one machine, on whose processors the ranks take turns; the
- * ranks of each node are adjacent; and no node has more than twice as many ranks as another one. */
+/* Returns whether the nodes are containers of one machine, on whose processors the ranks take
+ * turns; the ranks of each node are adjacent; and no node has more than twice as many ranks as
+ * another one. */
 static bool is_even_crowd(const struct tt_map *map)
 {
     int least, most;
@@ -386,7 +390,7 @@ static bool is_even_crowd(const struct tt_map *map)
     return is_adjacent_crowd(map) && most <= 2 * least;
 }
 
-/* Whether the nodes are containers of one machine, and each rank has a processor. */
+/* Returns whether the nodes are containers of one machine, and each rank has a processor. */
 static bool is_roomy_kernel(const struct tt_map *map)
 {
     return map->one_kernel && map->p <= map->cores;
@@ -414,19 +418,20 @@ static bool is_cube(const struct tt_map *map)
  * includes is_simulated, and those for an allreduce come from simulations of up to SIMULATED ranks
  * on networks of 1, 10, 25 and 100 Gbit/s in which the ranks of a node share an adapter
  * (bench/results/simulated.md). The other rows come from simulations in which a message between
- * nodes costs ten times as much as a message within a node. In the measurements a message of few
- * bytes takes as long as sending some 20 KB, so algorithms with few messages are chosen up to 64
- * KiB; in the other simulations it took as long as sending 1 KB. Between the namespaces, the time
- * of a short message depends on how often a rank waits for another one. Over cables of 1 and 10
- * Gbit/s, and from some 64 KiB on, the time also depends on the bytes on the busiest cable. An
- * allreduce by `parts` takes at most about as long as by `composed` if the ranks of a node share an
- * adapter, because they share the work within the node; if each rank has an adapter, it takes a
- * fraction of that time. If one node has more than twice as many ranks as another, most of its
- * ranks have no part, and for long vectors a ring takes less time. If the nodes are containers of
- * one machine, between which no cable limits the messages, the processors are busy with copying.
- * Where ranks take turns on the processors, the tree of `logical` was measured to be the fastest
- * for most sizes, on up to SEVERAL nodes with up to SEVERAL ranks each. Where each rank has a
- * processor, those algorithms are faster in which all ranks copy at the same time.
+ * nodes costs ten times as much as a message within a node. In the measurements, a message of few
+ * bytes takes as long as sending some 20 KB, so the rows that come from them choose algorithms with
+ * few messages up to 64 KiB. In the simulations of the other rows, a message of few bytes takes as
+ * long as sending 1 KB. Between the namespaces, the time of a short message depends on how often a
+ * rank waits for another one. Over cables of 1 and 10 Gbit/s, and from some 64 KiB on, the time
+ * also depends on the bytes on the busiest cable. An allreduce by `parts` takes at most about as
+ * long as by `composed` if the ranks of a node share an adapter, because they share the work within
+ * the node; if each rank has an adapter, it takes a fraction of that time. If one node has more
+ * than twice as many ranks as another, most of its ranks have no part, and for long vectors a ring
+ * takes less time. If the nodes are containers of one machine, between which no cable limits the
+ * messages, the processors are busy with copying. Where ranks take turns on the processors, the
+ * tree of `logical` was measured to be the fastest for most sizes, on up to SEVERAL nodes with up
+ * to SEVERAL ranks each. Where each rank has a processor, those algorithms are faster in which all
+ * ranks copy at the same time.
  *
  * The speed of the link decides whether an algorithm should consider the nodes. A link of 100
  * Gbit/s moves a byte in less time than a processor copies one. Then algorithms that ignore nodes
@@ -637,17 +642,17 @@ static int64_t bytes_of(const struct tt_call *call, int p)
     return all_known && call->out_counts ? tt_call_mean_bytes(call, p) : tt_call_bytes(call);
 }
 
-/* Whether, by this algorithm, each rank would reduce all of a long vector of elements that take
- * long to reduce. */
+/* Returns whether, by this algorithm, each rank would reduce all of a long vector of elements that
+ * take long to reduce. */
 static bool repeats_work(const struct tt_algorithm *a, const struct tt_call *call, int64_t bytes)
 {
     return a == &tt_allreduce_flat && call->type == TUTTI_BINNED && bytes > 64 << 10;
 }
 
-/* Whether the two copies of a byte through shared memory take twice as long as one copy. They do in
- * a gather or scatter if the ranks take turns on the processors, because no rank then copies out
- * while another one copies in. In a bcast, for example, the second copy takes less time: all ranks
- * copy out what one rank has copied in, and find these bytes in a cache. */
+/* Returns whether the two copies of a byte through shared memory take twice as long as one copy.
+ * They do in a gather or scatter if the ranks take turns on the processors, because no rank then
+ * copies out while another one copies in. In a bcast, for example, the second copy takes less time:
+ * all ranks copy out what one rank has copied in, and find these bytes in a cache. */
 static bool copies_follow(const struct tt_call *call, const struct tt_map *map)
 {
     bool single = call->coll == TT_COLL_gather || call->coll == TT_COLL_scatter;
@@ -685,7 +690,7 @@ static const struct tt_algorithm *choose_row(const struct tt_call *call, const s
     return a ? a : find_row(table, sizeof table / sizeof *table, call, map);
 }
 
-/* Whether no node has more than `most` ranks. */
+/* Returns whether no node has more than `most` ranks. */
 static bool is_sparse(const struct tt_map *map, int most)
 {
     int ranks[SEVERAL] = {0};
@@ -695,7 +700,7 @@ static bool is_sparse(const struct tt_map *map, int most)
     return true;
 }
 
-/* Whether a row for links of at least this speed fits. */
+/* Returns whether a row for links of at least this speed fits. */
 static bool is_fast(const struct tt_map *map, int least_mbit)
 {
     return least_mbit == 0 || (map->link_mbit >= least_mbit && is_simulated(map));

@@ -327,8 +327,8 @@ struct wisdom_addition {
     int n;
 };
 
-/* Whether two lines are for the same problem, cores, reach and machine, so that the later one
- * counts. */
+/* Returns whether two lines are for the same problem, cores, reach and machine, so that the later
+ * one counts. */
 static bool same_place(const struct tt_wisdom_line *a, const struct tt_wisdom_line *b)
 {
     const struct tt_wise *x = &a->wise, *y = &b->wise;
@@ -337,7 +337,7 @@ static bool same_place(const struct tt_wisdom_line *a, const struct tt_wisdom_li
            strcmp(a->layout, b->layout) == 0 && strcmp(a->machine, b->machine) == 0;
 }
 
-/* Whether the line is one of the lines of `head`, which may have \r before the newline. */
+/* Returns whether the line is one of the lines of `head`, which may have \r before the newline. */
 static bool is_head(const char *text)
 {
     size_t n = strcspn(text, "\r");
@@ -346,8 +346,8 @@ static bool is_head(const char *text)
     return false;
 }
 
-/* Whether an old line stays in the file. Comments of the user stay, and so does a line that cannot
- * be parsed. The lines of `head` are written anew. */
+/* Returns whether an old line stays in the file. Comments of the user stay, and so does a line that
+ * cannot be parsed. The lines of `head` are written anew. */
 static bool stays(const char *text, void *arg)
 {
     const struct wisdom_addition *a = arg;

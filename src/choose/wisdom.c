@@ -25,8 +25,8 @@ static int run_from(const struct tt_map *map, int r)
 }
 
 /* Writes how many ranks are on each node of the map, in the order of the ranks; or, if the text has
- * no room for that and all nodes have as many, "4*64". Returns false if neither is possible, or the
- * ranks of a node are not adjacent. */
+ * no room for that and all nodes have equally many ranks, "4*64" (64 nodes of 4 ranks). Returns
+ * false if neither is possible, or the ranks of a node are not adjacent. */
 static bool print_layout(const struct tt_map *map, char text[TT_WISDOM_LAYOUT])
 {
     size_t used = 0;
@@ -87,7 +87,7 @@ static int fit(const struct tt_wise *line, const struct tt_wise *place)
     return line->bytes != place->bytes ? 2 : 3;
 }
 
-/* Whether the algorithm refuses the call with the parameters of the line. */
+/* Returns whether the algorithm refuses the call with the parameters of the line. */
 static bool is_refused(const struct tt_wise *line, const struct tt_algorithm *a,
                        const struct tt_call *call, const struct tt_map *map)
 {

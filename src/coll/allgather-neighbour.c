@@ -20,7 +20,8 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return map->p > 1 && map->p % 2 ? "needs an even number of ranks" : NULL;
 }
 
-/* Whether rank `me` exchanges with the rank after it in step i, and not with the one before it. */
+/* Returns whether rank `me` exchanges with the rank after it in step i, and not with the one before
+ * it. */
 static bool is_with_next(int me, int i)
 {
     return me % 2 == i % 2;

@@ -18,8 +18,8 @@
  */
 #include "coll/composed.h"
 
-/* Whether the data pass through the scratch of the leader of `me`. Otherwise the node has one rank,
- * whose IN and OUT have the blocks in the order of the nodes already. */
+/* Returns whether the data pass through the scratch of the leader of `me`. Otherwise the node has
+ * one rank, whose IN and OUT have the blocks in the order of the nodes already. */
 static bool repacks(const struct tt_stage_team *team, int me)
 {
     return tt_team_size(team, me) > 1 || !team->nodes.adjacent;

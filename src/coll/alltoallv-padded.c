@@ -104,8 +104,8 @@ static void exchange(struct tt_builder *b, int p, int me, int radix, int64_t blo
         }
 }
 
-/* Whether no piece of this rank is longer than call->longest, the length on which the ranks have
- * agreed. */
+/* Returns whether no piece of this rank is longer than call->longest, the length on which the ranks
+ * have agreed. */
 static bool fits(const struct tt_call *call, int p)
 {
     for (int r = 0; r < p; r++)

@@ -6,7 +6,7 @@
 
 /* ---- Positions: a rank keeps the block of rank me + i (mod p) at position i ---- */
 
-/* Whether each block may have any place in the buffer, as in an allgatherv. */
+/* Returns whether each block may have any place in the buffer, as in an allgatherv. */
 static bool is_list(const struct tt_circulant *c)
 {
     return c->call->coll == TT_COLL_allgatherv;

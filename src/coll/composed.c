@@ -351,7 +351,7 @@ void tt_composition_build(const struct tt_composition *how, struct tt_builder *b
 
 /* ---- Refusing ---- */
 
-/* Whether the stages would combine operands out of rank order. */
+/* Returns whether the stages would combine operands out of rank order. */
 static bool mixes(const struct tt_composition *how, const struct tt_stage_team *team)
 {
     bool ordered = tt_coll_has_op(team->call->coll) && !team->call->commutes;

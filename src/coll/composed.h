@@ -106,15 +106,15 @@ void tt_stage_node(const struct tt_stage_team *team, int me, bool last, struct t
 /* Sets *stage to a stage within the node that reduces the first `bytes` bytes of the inputs into
  * the leader's OUT, or, if tt_stage_is_wide, into the OUT of every rank of the node. */
 void tt_stage_sum(const struct tt_stage_team *team, int me, int64_t bytes, struct tt_stage *stage);
-/* Whether each rank of this node should reduce a part of the vector: the node has many ranks, the
- * message has many bytes, and the windows have room for the parts. */
+/* Returns whether each rank of this node should reduce a part of the vector: the node has many
+ * ranks, the message has many bytes, and the windows have room for the parts. */
 bool tt_stage_is_wide(const struct tt_stage_team *team, int me, int64_t bytes);
 /* Sets *stage to a stage among all leaders. A rank that is no leader has no steps in it. */
 void tt_stage_leaders(const struct tt_stage_team *team, int me, struct tt_stage *stage);
 /* Returns the algorithm for a reduce_scatter of `bytes` bytes among one rank of each node. */
 const struct tt_algorithm *tt_stage_scattering(const struct tt_stage_team *team, int64_t bytes);
 /* Returns the algorithm for an allreduce among one rank of each node: of the vector of the team's
- * call, or at the same time of all its parts, which together have as many bytes. */
+ * call, or of all parts of this vector at the same time. */
 const struct tt_algorithm *tt_stage_summing(const struct tt_stage_team *team);
 /* Returns the number of ranks of the smallest node: of each node, this many ranks can send to other
  * nodes at the same time. */
@@ -161,7 +161,7 @@ static inline void tt_stage_allgatherv(const struct tt_stage_team *team,
     stage->call.out_displs = team->displs;
 }
 
-/* Whether `me` is the leader of its node. */
+/* Returns whether `me` is the leader of its node. */
 static inline bool tt_team_leads(const struct tt_stage_team *team, int me)
 {
     return team->leader[team->nodes.of[me]] == me;

@@ -75,9 +75,9 @@ static inline const struct tt_tree_place *tt_forest_place(const struct tt_forest
     return forest->place + (int64_t)s * forest->columns + forest->column[v];
 }
 
-/* Whether the tree of source s contains the link from rank `from` to its neighbour `to`, and `to`
- * is at this depth of the tree. `to` must be the rank for which the forest was made, or a neighbour
- * of that rank. */
+/* Returns whether the tree of source s contains the link from rank `from` to its neighbour `to`,
+ * and `to` is at this depth of the tree. `to` must be the rank for which the forest was made, or a
+ * neighbour of that rank. */
 static inline bool tt_forest_passes(const struct tt_forest *forest, int s, int from, int to,
                                     int depth)
 {

@@ -61,9 +61,9 @@ static int64_t flow(const struct tt_forward *f, int from, int to, int t)
     return bytes;
 }
 
-/* Whether the message that comes from rank `from` in round t can be received in its final place. It
- * can if this rank keeps all bytes of the message (it may also forward them), and the pieces of the
- * message lie side by side in OUT. If so, sets *at to their place. */
+/* Returns whether the message that comes from rank `from` in round t can be received in its final
+ * place. It can if this rank keeps all bytes of the message (it may also forward them), and the
+ * pieces of the message lie side by side in OUT. If so, sets *at to their place. */
 static bool is_kept_whole(const struct tt_forward *f, int from, int t, struct tt_range *at)
 {
     struct tt_span all = {0, 0};

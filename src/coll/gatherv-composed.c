@@ -164,8 +164,8 @@ static void lead(struct tt_builder *b, const struct tt_stage_team *team, int me)
 
 /* ---- The algorithm ---- */
 
-/* Whether the bytes of all runs together can be counted in 64 bits. If they cannot, some count is a
- * mistake, because no rank has memory for so many elements. */
+/* Returns whether the bytes of all runs together can be counted in 64 bits. If they cannot, some
+ * count is a mistake, because no rank has memory for so many elements. */
 static bool fits(const struct tt_stage_team *team)
 {
     int64_t left = INT64_MAX / 4;

@@ -62,7 +62,7 @@ int tt_halving_place(const struct tt_halving *h, int rank)
     return in_order(h, rank < 2 * h->pairs ? rank / 2 : rank - h->pairs);
 }
 
-/* Whether the place has two ranks. */
+/* Returns whether the place has two ranks. */
 static bool halving_paired(const struct tt_halving *h, int i)
 {
     return in_order(h, i) < h->pairs;
@@ -334,14 +334,14 @@ bool tt_halving_is_direct(const struct tt_map *map)
     return map->reads && tt_map_one_node(map);
 }
 
-/* Whether the data that place i gives in step k are the input of its rank, so that no reduction has
- * to come before. */
+/* Returns whether the data that place i gives in step k are the input of its rank, so that no
+ * reduction has to come before. */
 static bool is_there(const struct tt_halving *h, int i, int k)
 {
     return k == 0 && !halving_paired(h, i);
 }
 
-/* Whether this rank sends the g-th part that its place gives in step k. */
+/* Returns whether this rank sends the g-th part that its place gives in step k. */
 static bool gives(const struct tt_halving *h, int k, int g)
 {
     return halving_giver(h, h->i, tt_halving_partner(h, h->i, k, g), k) == h->me;

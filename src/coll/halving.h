@@ -119,7 +119,7 @@ uint32_t tt_halving_gathered(const struct tt_halving *h, int t, int slice);
  * of a pair, the half that the rank reduces; at other ranks, the part that the rank keeps in step
  * 0. */
 struct tt_range tt_halving_acc(const struct tt_halving *h, int r, int64_t off);
-/* Whether the last step writes its result directly to the final place, the OUT of a
+/* Returns whether the last step writes its result directly to the final place, the OUT of a
  * reduce_scatter. */
 bool tt_halving_is_home(const struct tt_halving *h);
 /* Appends the reduction of step k (or of the pair) for `span`: it combines this rank's operand and
@@ -131,7 +131,7 @@ void tt_halving_reduce(struct tt_builder *b, const struct tt_halving *h, int k, 
 
 /* ---- By direct access: one node, map.reads ---- */
 
-/* Whether the ranks use direct access; otherwise they use messages. */
+/* Returns whether the ranks use direct access; otherwise they use messages. */
 bool tt_halving_is_direct(const struct tt_map *map);
 /* Appends the reduce-scatter phase except for its last step, m-1. The caller does that step slice
  * by slice, with tt_halving_await and tt_halving_reduce. */

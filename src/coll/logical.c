@@ -289,9 +289,9 @@ static void take(struct tt_builder *b, const struct logical_part *part, struct o
     if (again || part->both) signal_node(b, part, again, part->both);
 }
 
-/* Whether this rank sends its input from where it lies, because it is alone on its node and has no
- * children. If it does so in an allreduce, its lane 0 signals its lane 1 in turn i that slice i - 1
- * has been sent: the rank waits for the send of a slice one turn later. */
+/* Returns whether this rank sends its input from where it lies, because it is alone on its node and
+ * has no children. If it does so in an allreduce, its lane 0 signals its lane 1 in turn i that
+ * slice i - 1 has been sent: the rank waits for the send of a slice one turn later. */
 static bool sends_input(const struct logical_part *part)
 {
     return part->local && part->others == 0 && part->at.children == 0;

@@ -43,7 +43,8 @@ static int moves(const struct tt_halving *h, struct tt_swap *swap)
 
 /* ---- Plans ---- */
 
-/* Whether the ranks put their blocks of the result into the root's buffer (direct access). */
+/* Returns whether the ranks put their blocks of the result into the root's buffer (direct
+ * access). */
 static bool is_direct(const struct tt_map *map)
 {
     return tt_halving_is_direct(map) && map->writes;

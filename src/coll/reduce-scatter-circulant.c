@@ -22,8 +22,8 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return call->commutes ? NULL : tt_needs_order;
 }
 
-/* Whether, in a call in place, the only round (p = 2) would write the result over input that it
- * still reads. */
+/* Returns whether, in a call in place, the only round (p = 2) would write the result over input
+ * that it still reads. */
 static bool must_wait(const struct tt_call *call, const struct tt_map *map)
 {
     return call->in_place && map->p == 2;

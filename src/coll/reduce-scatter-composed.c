@@ -21,8 +21,8 @@ static int64_t whole(const struct tt_stage_team *team)
     return tt_call_block_at(team->call, team->map->p);
 }
 
-/* Whether each leader copies the blocks of its sum into the order of the nodes. If not, the blocks
- * of the ranks of a node are adjacent without that. */
+/* Returns whether each leader copies the blocks of its sum into the order of the nodes. If not, the
+ * blocks of the ranks of a node are adjacent without that. */
 static bool arranges(const struct tt_stage_team *team)
 {
     return !team->nodes.adjacent;

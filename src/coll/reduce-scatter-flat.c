@@ -51,7 +51,7 @@ static const char *refuse(const struct tt_call *call, const struct tt_map *map)
     return tt_refuse_window(map, 2 * map->p * call->sz);
 }
 
-/* Whether the result must stay in scratch until all input has been read. */
+/* Returns whether the result must stay in scratch until all input has been read. */
 static bool waits(const struct tt_call *call)
 {
     return call->in_place && call->out_counts;

@@ -44,7 +44,8 @@ static int giver(const struct tt_halving *h, int side)
     return mine && holder(h) != h->me ? holder(h) : -1;
 }
 
-/* Whether this rank has its block after the reduce-scatter phase, but not in its final place. */
+/* Returns whether this rank has its block after the reduce-scatter phase, but not in its final
+ * place. */
 static bool must_move(const struct tt_halving *h)
 {
     return holder(h) == h->me && !tt_halving_is_home(h);

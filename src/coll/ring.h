@@ -20,7 +20,7 @@ struct tt_ring_plan {
                           * goes round as a whole */
 };
 
-/* Whether the message goes round as a whole. */
+/* Returns whether the message goes round as a whole. */
 static inline bool tt_ring_is_whole(const struct tt_call *call, int p)
 {
     return call->n < p;

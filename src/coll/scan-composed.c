@@ -41,8 +41,8 @@ static bool is_exscan(const struct tt_stage_team *team)
     return team->call->coll == TT_COLL_exscan;
 }
 
-/* Whether `me` saves its input: in an exscan in place, the result replaces the input, which the
- * last rank of a node needs once more. */
+/* Returns whether `me` saves its input: in an exscan in place, the result replaces the input, which
+ * the last rank of a node needs once more. */
 static bool saves_input(const struct tt_stage_team *team, int me)
 {
     return is_exscan(team) && team->call->in_place && is_last(team, me) &&

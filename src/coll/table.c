@@ -17,8 +17,9 @@ const struct tt_algorithm *tt_algorithm_find(enum tt_coll coll, const char *name
     return NULL;
 }
 
-/* Whether no data moves between ranks, because there is only one rank or the message is empty. In
- * the v-forms each rank knows only its own counts, so the builder drops empty steps instead. */
+/* Returns whether no data moves between ranks, because there is only one rank or the message is
+ * empty. In the v-forms each rank knows only its own counts, so the builder drops empty steps
+ * instead. */
 static bool is_alone(const struct tt_call *call, const struct tt_map *map)
 {
     bool empty = call->n == 0 && call->coll != TT_COLL_barrier && !tt_call_segments(call);

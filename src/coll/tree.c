@@ -145,8 +145,8 @@ struct tt_tree tt_tree_network(const struct tt_call *call, const struct tt_map *
     return t;
 }
 
-/* Whether operands come to the base (the root of the tree) by two chains, one of the ranks before
- * it and one of the ranks after it, so that they can be combined in rank order. */
+/* Returns whether operands come to the base (the root of the tree) by two chains, one of the ranks
+ * before it and one of the ranks after it, so that they can be combined in rank order. */
 static bool is_two_chains(const struct tt_call *call)
 {
     return call->coll == TT_COLL_reduce && !call->commutes;
@@ -176,7 +176,7 @@ static bool has_out(const struct tt_call *call, int me)
     return call->coll != TT_COLL_reduce || me == call->root;
 }
 
-/* Whether operands come in rank order up the tree, whatever its root is. */
+/* Returns whether operands come in rank order up the tree, whatever its root is. */
 static bool is_in_order(tt_tree_fn *shape)
 {
     return shape == tt_tree_chain || shape == tt_tree_in_order;

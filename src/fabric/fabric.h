@@ -62,10 +62,10 @@ struct tt_traced_call {
  * [from, from + len) or [to, to + len) of the other rank lie in a buffer that its owner has opened
  * and keeps open during the call; len > 0. The functions return when the bytes are in place.
  * Errors: PEER (the other rank has failed or left, and its memory is gone), ARG (this rank's or the
- * other rank's buffer is no valid memory, whatever third ranks have failed; tt_fabric_is_memory
- * finds out which of the two), SYSTEM, UNSUPPORTED (the system forbids the access from now on; the
- * owner has to be asked to send the bytes). `self` is the table itself; the table of a wrapper is
- * the first member of the wrapper. */
+ * other rank's buffer is no valid memory; tt_fabric_is_memory finds out which of the two; failures
+ * of third ranks do not change this error), SYSTEM, UNSUPPORTED (the system forbids the access from
+ * now on; the owner has to be asked to send the bytes). `self` is the table itself; the table of a
+ * wrapper is the first member of the wrapper. */
 struct tt_fabric_ops {
     const char *name;
     tutti_status (*read)(const struct tt_fabric_ops *self, struct tt_fabric *f, int rank, void *to,
@@ -210,7 +210,8 @@ static inline int64_t tt_parked_at(int64_t bytes)
 /* Kinds of access to another rank's memory by system calls, as bits. */
 enum tt_access { TT_READS = 1, TT_WRITES = 2, TT_ACCESSES = TT_READS | TT_WRITES };
 
-/* Whether this access to a rank of this node works, as far as this rank knows. Any thread. */
+/* Returns whether this access to a rank of this node works, as far as this rank knows. Any
+ * thread. */
 static inline bool tt_fabric_may(const struct tt_fabric *f, int rank, enum tt_access access)
 {
     return !f->forbidden ||
@@ -219,8 +220,8 @@ static inline bool tt_fabric_may(const struct tt_fabric *f, int rank, enum tt_ac
 /* Records that these accesses do not work, from now on. Any thread. */
 void tt_fabric_forbid(struct tt_fabric *f, int rank, int accesses);
 
-/* Whether the rank's arena lies in this segment. If so, the rank shares memory with this rank, even
- * if TUTTI_NODES has put the two ranks on different simulated nodes. */
+/* Returns whether the rank's arena lies in this segment. If so, the rank shares memory with this
+ * rank, even if TUTTI_NODES has put the two ranks on different simulated nodes. */
 static inline bool tt_fabric_shares(const struct tt_fabric *f, int rank)
 {
     return f->job->rank[rank].arena >= 0;
@@ -244,7 +245,7 @@ static inline tt_address tt_fabric_address(const struct tt_fabric *f, const void
     return (uint64_t)(uintptr_t)memory;
 }
 
-/* Whether plain loads reach every buffer of the rank. */
+/* Returns whether plain loads reach every buffer of the rank. */
 static inline bool tt_fabric_maps(const struct tt_fabric *f, int rank)
 {
     return f->mapped || (f->same_process && f->same_process[rank]);
@@ -287,8 +288,8 @@ static inline tutti_status tt_fabric_write(struct tt_fabric *f, int rank, tt_add
     return f->ops->write(f->ops, f, rank, to, from, len);
 }
 
-/* Whether the kernel can read this rank's memory at `here` and, if `written`, write it. Slow: for
- * the text of an error only. */
+/* Returns whether the kernel can read this rank's memory at `here` and, if `written`, write it.
+ * Slow: for the text of an error only. */
 bool tt_fabric_is_memory(char *here, int64_t len, bool written);
 
 /* Waits until it is recorded how a rank of this node ended. The caller has noticed that the

@@ -119,9 +119,9 @@ tutti_status tt_fault_check(const char *text)
     return parse(&fault, text);
 }
 
-/* Whether a job of this process has this rank: the present job, of `size` ranks, or an earlier,
- * larger one. Besides its largest job a process may make smaller jobs (of threads, or of one rank)
- * that lack the rank, and this is no error in TUTTI_FAULT. */
+/* Returns whether a job of this process has this rank: the present job, of `size` ranks, or an
+ * earlier, larger one. Besides its largest job a process may make smaller jobs (of threads, or of
+ * one rank) that lack the rank, and this is no error in TUTTI_FAULT. */
 static bool has_rank(int64_t rank, int size)
 {
     static _Atomic int largest;

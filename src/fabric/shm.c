@@ -74,11 +74,12 @@ static bool moves_word(const struct tt_job_page *job, int rank, int me, enum tt_
     return pid > 0 && fn(pid, &mine, 1, &its, 1, 0) == sizeof *word;
 }
 
-/* Whether the process has given up its memory, as it does before the kernel closes its files.
- * process_vm_readv and process_vm_writev cannot show this, because a filter may make them fail as
- * if the process had ended. The kernel shows the sizes of a process to every user, and all of them
- * are 0 without memory. If /proc does not show the process, it counts as ended. If /proc shows the
- * numbers of another PID namespace, the process counts as ended when it is gone. */
+/* Returns whether the process has given up its memory. When a process ends, this happens before the
+ * kernel closes the files of the process. process_vm_readv and process_vm_writev cannot show this,
+ * because a filter may make them fail as if the process had ended. The kernel shows the sizes of a
+ * process to every user, and all of them are 0 without memory. If /proc does not show the process,
+ * it counts as ended. If /proc shows the numbers of another PID namespace, the process counts as
+ * ended when it is gone. */
 static bool has_ended(pid_t pid)
 {
     char path[32];
@@ -92,12 +93,12 @@ static bool has_ended(pid_t pid)
     return !has_memory;
 }
 
-/* Whether a call that moved nothing was refused. The kernel itself refuses with EPERM, but a filter
- * of system calls may return any error, or 0. The arguments are valid and never of length 0, so for
- * other reasons the kernel returns only the four errors below. To find out whether a filter
- * returned one of the four, the function accesses the rank's probe word, which is surely there. If
- * this fails as well although the process has not ended, it was a filter. If the process has ended,
- * the error becomes ESRCH, whatever the filter returned. */
+/* Returns whether a call that moved nothing was refused. The kernel itself refuses with EPERM, but
+ * a filter of system calls may return any error, or 0. The arguments are valid and never of length
+ * 0, so for other reasons the kernel returns only the four errors below. To find out whether a
+ * filter returned one of the four, the function accesses the rank's probe word, which is surely
+ * there. If this fails as well although the process has not ended, it was a filter. If the process
+ * has ended, the error becomes ESRCH, whatever the filter returned. */
 static bool is_refusal(const struct tt_fabric *f, int rank, enum tt_access access, ssize_t n,
                        int *error)
 {
@@ -137,8 +138,8 @@ void tt_fabric_await_record(const struct tt_fabric *f, int rank)
     }
 }
 
-/* Whether the rank has failed or left, so that it may have freed its buffers. Failures of other
- * ranks say nothing about its buffers. */
+/* Returns whether the rank has failed or left, so that it may have freed its buffers. Failures of
+ * other ranks say nothing about its buffers. */
 static bool is_gone(const struct tt_fabric *f, int rank)
 {
     return tt_common_state(f->job, f->common, rank) >= TT_RANK_LEFT;

@@ -26,8 +26,9 @@ struct printing {
     bool line[LINES]; /* lines that have an event */
 };
 
-/* The clock is that of the running kernel, which the first digits of its boot id identify, but in a
- * time namespace it has an offset of its own. Linux before 5.6 has no time namespaces. */
+/* The name consists of the first digits of the kernel's boot id, because each running kernel has
+ * one clock, and of the number of the time namespace, because the clock has an offset of its own in
+ * each time namespace. Linux before 5.6 has no time namespaces. */
 void tt_part_clock(char *name, size_t n)
 {
     enum { DIGITS = 18 };

@@ -94,7 +94,7 @@ _Static_assert(sizeof(struct tt_part_entry) == 64, "a line each");
 /* Stores a text that identifies the clock of this process: it names the kernel, because the clock
  * counts from the start of the kernel, and the time namespace. */
 void tt_part_clock(char *name, size_t n);
-/* Whether these bytes are the beginning of a .part file. */
+/* Returns whether these bytes are the beginning of a .part file. */
 bool tt_part_is_one(const void *bytes, size_t n);
 /* How far a rank had come when its .part file was read. A rank holds a write lock (fcntl) on this
  * file, so a reader can distinguish a rank that runs from a rank that was lost. */

@@ -272,7 +272,7 @@ static uint8_t place_step(struct trace *trace, const struct tt_trace_record *eve
     return thread ? (uint8_t)(TT_PART_TRACKS - thread) : 0;
 }
 
-/* Whether the entry is a step that ended at this time or later. */
+/* Returns whether the entry is a step that ended at this time or later. */
 static bool is_later_step(const struct tt_part_entry *e, int64_t ns)
 {
     return e->kind == TT_PART_STEP &&

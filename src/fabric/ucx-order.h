@@ -45,8 +45,8 @@ int tt_order_open(struct tt_ucx_order *order, bool open);
 /* Returns how many packets were refused because of a wrong pass. Anybody may send such packets, so
  * TUTTI_LOG=fabric logs only the first and each thousandth. */
 uint64_t tt_order_strangers(const struct tt_ucx_order *order);
-/* Whether tt_order_open would deliver a packet: a packet has arrived and waits, although all
- * earlier packets of its link have been delivered. */
+/* Returns whether tt_order_open would deliver a packet: a packet has arrived and waits, although
+ * all earlier packets of its link have been delivered. */
 bool tt_order_ready(const struct tt_ucx_order *order);
 
 #endif

@@ -200,7 +200,8 @@ static void look_into(int fd, uint64_t inode, int depth, socket_fn *fn, void *ar
     if (S_ISSOCK(is.st_mode))
         fn(fd, inode, arg);
     else if (depth < NESTED)
-        read_set(fd, depth + 1, fn, arg); /* a file that is no epoll set lists nothing */
+        read_set(fd, depth + 1, fn, arg); /* for a file that is no epoll set, read_set finds
+                                           * nothing */
 }
 
 static void read_set(int set, int depth, socket_fn *fn, void *arg)
@@ -433,10 +434,10 @@ static tutti_status create(struct tt_wire *wire, ucp_config_t *config)
                    tt_ucx.ucs_status_string(status));
 }
 
-/* Whether the user wants UCX to use shared memory. If the user does not, this file turns it off,
- * since UCX would only open shared memory and not use it: Tutti asks UCX to report the death of a
- * peer, and UCX then moves data through shared memory only if the user's settings ask for it. The
- * user's group may open UCX's segments; users who ask for shared memory accept this. */
+/* Returns whether the user wants UCX to use shared memory. If the user does not, this file turns it
+ * off, since UCX would only open shared memory and not use it: Tutti asks UCX to report the death
+ * of a peer, and UCX then moves data through shared memory only if the user's settings ask for it.
+ * The user's group may open UCX's segments; users who ask for shared memory accept this. */
 static bool wants_ucx_memory(void)
 {
     return getenv("UCX_TLS") || getenv("UCX_POSIX_ERROR_HANDLING") ||

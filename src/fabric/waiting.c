@@ -38,7 +38,7 @@ static void show(struct tt_waiting *w, int64_t now)
     if (take_line(w)) tt_activity_write(line_of(w), &w->is);
 }
 
-/* Whether no rank of this node with a lower number waits long. */
+/* Returns whether no rank of this node with a lower number waits long. */
 static bool is_lowest(const struct tt_waiting *w)
 {
     const struct tt_fabric *f = w->fabric;

@@ -31,15 +31,16 @@ struct tt_wire_op;
 struct tt_wire_region; /* registered memory */
 struct tt_wire_key;    /* registered memory of another process, as a link uses it */
 
-/* Called for each packet that arrives; head and data are valid during the call. */
+/* The wire calls this function for each packet that arrives; head and data are valid during the
+ * call. */
 typedef void tt_wire_arrive_fn(void *arg, const void *head, size_t head_bytes, const void *data,
                                size_t data_bytes);
-/* Called when an operation is complete, with OK or PEER. The wire does not use the operation any
- * more. */
+/* The wire calls this function with OK or PEER when an operation is complete. It does not use the
+ * operation any more. */
 typedef void tt_wire_done_fn(struct tt_wire_op *op, tutti_status status);
-/* Called once, when the process at the other end of a link is gone or its node cannot be
- * reached. Neither this function nor `done` of an operation finds a text about its status in
- * tutti_error(). */
+/* The wire calls this function once, when the process at the other end of a link is gone or its
+ * node cannot be reached. Neither this function nor `done` of an operation finds a text about its
+ * status in tutti_error(). */
 typedef void tt_wire_lost_fn(void *arg, tutti_status status);
 
 enum {
@@ -112,10 +113,10 @@ struct tt_wire_ops {
     tutti_status (*port_address)(struct tt_port *port, void *address, size_t *bytes);
     /* Returns the number of events. */
     int (*port_advance)(struct tt_port *port);
-    /* Whether all that was sent over the port has left this process: the system or the network card
-     * has it. If not, advance the port, and ask again. True also in two other cases: the network
-     * library cannot say whether it has; or a link has failed while operations were under way, so
-     * packets that still wait for this link are never sent. */
+    /* Returns whether all that was sent over the port has left this process: the system or the
+     * network card has it. If not, advance the port, and ask again. Returns true also in two other
+     * cases: the network library cannot say whether all has left; or a link has failed while
+     * operations were under way, so packets that still wait for this link are never sent. */
     bool (*port_has_sent)(struct tt_port *port);
     /* port_descriptor returns a descriptor that becomes readable when something arrives, after
      * port_arm has returned OK. port_arm returns AGAIN if something has arrived already: advance
@@ -136,7 +137,7 @@ struct tt_wire_ops {
     /* Makes the link fail, as if the wire had noticed that the peer is gone. The next advance calls
      * `lost`, and the operations under way complete with PEER. */
     void (*link_fail)(struct tt_link *link);
-    /* Whether nothing is under way on the link and none of its keys is open. */
+    /* Returns whether nothing is under way on the link and none of its keys is open. */
     bool (*link_is_idle)(const struct tt_link *link);
 
     /* Sends a packet; head_bytes <= TT_WIRE_HEAD. */

@@ -51,7 +51,7 @@ struct tt_store {
     int64_t granted, kept_bytes;
     int64_t unchecked; /* bytes backed since the rank last checked how much memory is left */
 };
-/* The caller holds the lock. */
+/* Returns whether the invariants hold. The caller holds the lock. */
 bool tt_store_valid(const struct tt_store *store);
 
 struct tt_arena {

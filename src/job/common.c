@@ -142,9 +142,10 @@ static bool store_team(struct tt_rank_status *rank_status, uint64_t team)
  * 3. Each report stores FAILED after the three words are set, and announces after it has stored
  *    FAILED. So a rank that reads FAILED finds the three words, and a thread that reads the new
  *    count of changes finds FAILED. To store FAILED or to announce twice does no harm.
- * 4. A report returns only when the failure is announced. So if the reporter is killed earlier, the
- *    next report of this rank announces it, such as that of the launcher, which reports each
- *    process that ends, or of a rank that waits for this rank and watches it. */
+ * 4. A report returns only when the failure is announced. If the process that reports is killed
+ *    before that, the next report of the same failed rank announces the failure. Such a report
+ *    comes from the launcher, which reports each process that ends, or from a rank that waits for
+ *    the failed rank and watches it. */
 static void fail(struct tt_job_page *job, struct tt_rank_status *rank_status, enum tt_cause cause,
                  int code, uint64_t team)
 {

@@ -137,9 +137,9 @@ static bool limits_addresses(void)
     return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-/* Whether the process could map `bytes` and as many bytes again. If not, a limit on its address
- * space is the reason, and a mapping of `bytes` would leave too little for threads, for the network
- * library, and for the program. */
+/* Returns whether the process could map `bytes` and as many bytes again. If not, a limit on its
+ * address space is the reason, and a mapping of `bytes` would leave too little for threads, for the
+ * network library, and for the program. */
 static bool leaves_room(int64_t bytes)
 {
     if (!limits_addresses()) return true;
@@ -150,8 +150,8 @@ static bool leaves_room(int64_t bytes)
 
 /* Maps as many bytes as this host can ever back, between RANK_LEAST and RANK_MOST for each rank of
  * this node. If a limit on address space or file size forbids that, halves the bytes until the
- * mapping succeeds and, unless these are RANK_LEAST for each rank, leaves as many bytes of address
- * space. Returns false if RANK_LEAST for each rank cannot be mapped. */
+ * mapping succeeds and leaves equally many bytes of address space free, unless the mapping has only
+ * RANK_LEAST for each rank. Returns false if RANK_LEAST for each rank cannot be mapped. */
 static bool map_largest(struct tt_segment *s, int size, int arenas)
 {
     int64_t least = arenas * RANK_LEAST;

@@ -112,7 +112,7 @@ int tt_common_find_cores(struct tt_common *common);
 /* Registers this process, so that membarrier interrupts its threads. Returns false if that is not
  * possible; in this case the signallers of the client must use fences. Call this before the ranks
  * of a client have met, unless the client uses fences anyway. The first call takes 10 to 30 ms if
- * the process has several threads, and else hardly any time. */
+ * the process has several threads, and hardly any time otherwise. */
 bool tt_wait_register(void);
 
 /* The state of one wait of one thread. */

@@ -25,7 +25,7 @@ static struct {
     struct access mine;    /* what other ranks need to write into the memory of this rank */
     struct access *access; /* what each rank has put into its `mine`; NULL: not exchanged */
     int begun;             /* how many stores into the memory of other ranks were begun */
-    atomic_int written;    /* how many of these stores have ended */
+    atomic_int written;    /* how many of the begun stores have ended */
 } at;
 
 unsigned char *tt_mpi_buffers;
@@ -76,8 +76,8 @@ static void count_written(tutti_context *context, void *arg, tutti_status status
     at.written++;
 }
 
-/* Whether this rank writes into the memory of rank r: r is another rank on this node, and has
- * memory for other ranks to write into. */
+/* Returns whether this rank writes into the memory of rank r: r is another rank on this node, and
+ * has memory for other ranks to write into. */
 static bool writes_to(int r)
 {
     return r != at.rank && at.access[r].there && at.access[r].node == at.mine.node;

@@ -703,9 +703,9 @@ static int push(void)
 
 struct tt_mpi_flights tt_mpi_in_flight = {.push = push};
 
-/* The program has completed its calls, but the thread of drain.h may still be in send_to_stand_in
- * for the last of them. So this function waits until no thread goes through the list, and no thread
- * does so afterwards. */
+/* Waits until no thread goes through the list, and keeps all threads from doing so afterwards: the
+ * program has completed its calls, but the thread of drain.h may still be in send_to_stand_in for
+ * the last of them. */
 void tt_mpi_later_close(void)
 {
     while (atomic_exchange_explicit(&list.walked, true, memory_order_acquire)) sched_yield();

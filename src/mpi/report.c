@@ -257,7 +257,7 @@ static void print_json_row(FILE *out, const struct tt_mpi_report *report,
 }
 
 /* Prints an array of JSON. Its elements are the rows that count communicators if `communicators` is
- * true, and else the rows that count calls. */
+ * true, and otherwise the rows that count calls. */
 static void print_array(FILE *out, const struct tt_mpi_report *report, const char *name,
                         bool communicators)
 {

@@ -81,7 +81,8 @@ struct tt_mpi_setting {
 };
 extern struct tt_mpi_setting tt_mpi_setting;
 
-/* Whether Tutti does a call (it is taken), or why the host does it (it is left). X(NAME, text). */
+/* Returns whether Tutti does a call (it is taken), or why the host does it (it is left). X(NAME,
+ * text). */
 #define TT_MPI_CHOICES(X)                                                                          \
     X(TAKEN, "taken")                                                                              \
     X(LEFT_KIND, "left: not taken by Tutti")                                                       \
@@ -125,9 +126,10 @@ struct tt_mpi_backend {
     /* Looks up all functions and handles of the host that the backend needs. Returns the name of
      * one that is missing, or NULL. */
     const char *(*open)(void);
-    /* Puts the backend's functions MPI_Init and MPI_Init_thread into the table. They begin MPI, and
-     * then put the others there: those that end MPI, and those that do or count collectives, as far
-     * as TUTTI_MPI and TUTTI_MPI_REPORT ask for them. */
+    /* Puts the backend's functions MPI_Init and MPI_Init_thread into the table. These two functions
+     * begin MPI, and then put further functions of the backend into the table: those that end MPI,
+     * and, as far as TUTTI_MPI and TUTTI_MPI_REPORT ask for them, those that do or count
+     * collectives. */
     void (*take)(tt_mpi_function *table);
 };
 /* The backends in this library; the last is NULL. */
@@ -196,8 +198,8 @@ int tt_mpi_text(const char *text);
 /* Calls that are equal in all these members are counted together. `communicator`, `type` and
  * `operation` are numbers of texts (tt_mpi_text). */
 struct tt_mpi_shape {
-    /* the communicator's handle; 0: it is freed, and `communicator` stands for its name, which is
-     * not used before */
+    /* the communicator's handle; 0: the communicator is freed. `communicator` stands for the name
+     * of a communicator that is freed, and is not used before */
     uint64_t handle;
     int function, ranks, communicator, type, operation;
     enum tt_mpi_choice choice;

@@ -126,8 +126,9 @@ void tt_mpi_trial_began(const struct tt_mpi_trials *all, int shape, int64_t bega
  * missing. `last_began`: the maxima of the first step. */
 void tt_mpi_trial_costs(const struct tt_mpi_trials *all, int shape,
                         const int64_t last_began[TT_MPI_TIMED], int64_t costs[TT_MPI_RUNS + 1]);
-/* Third step: makes the decision, by the maxima over the ranks of the numbers of the second step.
- * Other communicators of the same group of ranks can inherit the decision. The caller holds a lock.
+/* Third step: makes the decision. `costs`: the numbers of the second step, of which each is the
+ * maximum over the ranks. Other communicators of the same group of ranks can inherit the decision.
+ * The caller holds a lock.
  */
 void tt_mpi_trial_decide(struct tt_mpi_trials *all, int shape, uint64_t group,
                          const int64_t costs[TT_MPI_RUNS + 1]);

@@ -42,7 +42,7 @@ enum {
  * writes to this rank's memory any more, whatever happens. */
 enum leave_wait { NOT, AWHILE, TAKEN, WRITTEN };
 
-/* Whether the peer's rank has notified this rank that it leaves. */
+/* Returns whether the peer's rank has notified this rank that it leaves. */
 static bool leaves(const tutti_context *c, const struct tt_peer *peer)
 {
     if (!peer->transport->shares) return peer->leaving;

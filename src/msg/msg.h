@@ -66,7 +66,7 @@ const struct tt_wake_descriptor *tt_msg_wake_descriptor(const tutti_context *con
  * it, so that there is nothing to advance. Costs one load. */
 bool tt_msg_is_idle(const tutti_context *context);
 
-/* Whether all packets of the context have left this process (tutti_drain). */
+/* Returns whether all packets of the context have left this process (tutti_drain). */
 bool tt_msg_is_drained(const tutti_context *context);
 
 /* Checks that this thread is not inside a handler, completion function or posted work of this

@@ -5,8 +5,8 @@
  */
 #include "msg/inside.h"
 
-/* Whether the rank has failed or left, so that it answers no more. Packets that it wrote to shared
- * memory before are still handled. */
+/* Returns whether the rank has failed or left, so that it answers no more. Packets that it wrote to
+ * shared memory before are still handled. */
 static bool is_gone(const tutti_context *c, int rank)
 {
     enum tt_rank_state state = tt_common_state(c->f->job, c->f->common, rank);

@@ -92,8 +92,8 @@ static void call_done(tutti_context *c, struct tt_pending *pending)
     c->depth--;
 }
 
-/* Whether a fence must report the loss of this operation. Short messages without a `delivered`
- * function are not counted here: the peer's `risked` counts them when they are sent. */
+/* Returns whether a fence must report the loss of this operation. Short messages without a
+ * `delivered` function are not counted here: the peer's `risked` counts them when they are sent. */
 static bool is_risked(const struct tt_pending *pending)
 {
     return (pending->kind == TT_PENDING_TRACKED && pending->done) ||
@@ -161,7 +161,7 @@ void tt_pending_gone(tutti_context *c, struct tt_pending *pending)
         part_gone(c, pending);
 }
 
-/* Whether somebody waits for the result of this fence. */
+/* Returns whether somebody waits for the result of this fence. */
 static bool is_awaited(const struct tt_pending *pending)
 {
     const struct tt_fence *fence = pending->arg;

@@ -71,7 +71,7 @@ static int targets_of(uint64_t word)
     return (int)(word % ORIGINS);
 }
 
-/* Whether all of n pieces are claimed. */
+/* Returns whether all of n pieces are claimed. */
 static bool is_full(uint64_t word, int n)
 {
     return targets_of(word) + origins_of(word) >= n;

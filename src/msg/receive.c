@@ -452,9 +452,10 @@ static void take_ack(tutti_context *c, struct tt_peer *peer, const struct tt_pac
         broken(c, peer, "an acknowledgement of an unknown operation");
 }
 
-/* Answers the packet PULL or GET: sends as many bytes as it asks for in DATA packets. `pending` is
- * the long message of PULL, or NULL. Packets that wait keep the region and the offset of GET in the
- * args that DATA does not use (may_read in send.c). */
+/* Answers the packet PULL or GET: sends, in DATA packets, as many bytes as the packet asks for.
+ * `pending` is the long message that a PULL asks for; NULL for a GET. A DATA packet does not need
+ * args 2 and 3, so they keep the region and the offset that the GET named, for as long as the
+ * packet waits (may_read in send.c). */
 static void stream(tutti_context *c, struct tt_peer *peer, const struct tt_packet *asks,
                    const char *from, struct tt_pending *pending)
 {

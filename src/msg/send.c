@@ -185,9 +185,9 @@ static bool keep_data(struct tt_transfer *entry, int64_t bytes)
     return true;
 }
 
-/* Whether the packet carries a user's message or put. A rank that leaves waits until these were
- * sent. For messages of the library it waits a limited time only (leave.c), because a team that
- * failed may never receive them. */
+/* Returns whether the packet carries a user's message or put. A rank that leaves waits until these
+ * were sent. For messages of the library it waits a limited time only (leave.c), because a team
+ * that failed may never receive them. */
 static bool is_users(const struct tt_packet *p)
 {
     bool message =
@@ -236,7 +236,7 @@ static struct tt_transfer *record_of(tutti_context *c, struct tt_transfer *entry
     return record;
 }
 
-/* Whether the operation for which the entry sends data has not ended. */
+/* Returns whether the operation for which the entry sends data has not ended. */
 static bool is_for_pending(const struct tt_transfer *entry)
 {
     const struct tt_pending *pending = entry->pending;
@@ -244,8 +244,8 @@ static bool is_for_pending(const struct tt_transfer *entry)
            pending->kind != TT_PENDING_NONE;
 }
 
-/* Whether data that wait in the entry may still be read. While they wait, a plan may cancel a
- * message or put, and the owner of a region from which a peer gets data may free the region. */
+/* Returns whether data that wait in the entry may still be read. While they wait, a plan may cancel
+ * a message or put, and the owner of a region from which a peer gets data may free the region. */
 static bool may_read(const tutti_context *c, const struct tt_transfer *entry)
 {
     const uint64_t *arg = entry->packet.arg; /* of data for a get: see stream in receive.c */

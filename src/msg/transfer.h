@@ -30,8 +30,9 @@ struct tt_transfer {
     struct tt_packet packet;
     int64_t left; /* bytes of data not sent yet */
     uint64_t number;
-    /* Called when everything was sent: OK, or PEER if the peer is gone. NULL: the record belongs to
-     * the pool of the context, which gets it back, and `pending` is notified. */
+    /* This function is called when everything was sent, with OK, or with PEER if the peer is gone.
+     * NULL: the record belongs to the pool of the context, which gets it back, and `pending` is
+     * notified. */
     tt_transfer_fn *done;
     /* the operation that is notified (tt_pending_gone) when everything was sent */
     struct tt_pending *pending;

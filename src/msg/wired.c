@@ -471,15 +471,15 @@ static void part_from(tutti_context *c, struct tt_peer *peer)
         c->msg->ops->link_fail(peer->link);
 }
 
-/* Whether the rank has left the client. If another rank still needed it, it counts as failed, with
- * the cause LEFT. */
+/* Returns whether the rank has left the client. If another rank still needed it, it counts as
+ * failed, with the cause LEFT. */
 static bool has_left(const struct tt_fabric *f, int rank)
 {
     return tt_common_state(f->job, f->common, rank) == TT_RANK_LEFT ||
            tt_rank_cause(tt_common_rank_status(f->job, f->common, rank)) == TT_CAUSE_LEFT;
 }
 
-/* Whether the process of a rank that counts as gone may still run and answer. */
+/* Returns whether the process of a rank that counts as gone may still run and answer. */
 static bool may_live(const struct tt_fabric *f, int rank)
 {
     if (has_left(f, rank)) return true;
@@ -498,9 +498,9 @@ static bool may_live(const struct tt_fabric *f, int rank)
     return false;
 }
 
-/* Whether answers of a peer may still come, although its rank has left. Shared memory may report
- * that the rank has left while the last packets of the peer are still on their way, or lie unread
- * in this context's port.
+/* Returns whether answers of a peer may still come, although its rank has left. Shared memory may
+ * report that the rank has left while the last packets of the peer are still on their way, or lie
+ * unread in this context's port.
  *
  * Why no answer is missed: everything that answers this context's packets comes from the peer that
  * they were sent to. A rank that leaves sends BYE after these answers, and the packets of a link
@@ -588,8 +588,8 @@ static void close_links(tutti_context *c)
     tt_peer_each(c, close_link);
 }
 
-/* Whether the closing of the context's links is over. A context whose port could not be opened
- * again (open_again) has no port. */
+/* Returns whether the closing of the context's links is over. A context whose port could not be
+ * opened again (open_again) has no port. */
 static bool is_drained(const tutti_context *c)
 {
     return !c->port || c->msg->ops->port_drain(c->port);

@@ -113,7 +113,7 @@ int64_t tt_call_block_at(const struct tt_call *call, int r)
     return at * call->sz;
 }
 
-/* Whether elements [first, first + n) begin and end at offsets that fit in 63 bits. */
+/* Returns whether elements [first, first + n) begin and end at offsets that fit in 63 bits. */
 static bool fits(int64_t first, int64_t n, int64_t sz)
 {
     int64_t end;
@@ -128,7 +128,7 @@ static bool all_fit(const int64_t *counts, const int64_t *displs, int p, int64_t
     return fit;
 }
 
-/* Whether the n ranks are in ascending order and all are ranks of a team of p. */
+/* Returns whether the n ranks are in ascending order and all are ranks of a team of p. */
 static bool ascend(const int32_t *ranks, int n, int p)
 {
     for (int i = 0; i < n; i++)

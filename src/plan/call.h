@@ -182,8 +182,8 @@ static inline int64_t tt_call_mean_bytes(const struct tt_call *call, int p)
     return n / p * call->sz;
 }
 
-/* Whether the collective's calls are *calls of pairs*: each rank knows only its own counts, and
- * each two ranks compare the counts that they have for each other. */
+/* Returns whether the collective's calls are *calls of pairs*: each rank knows only its own counts,
+ * and each two ranks compare the counts that they have for each other. */
 static inline bool tt_coll_pairs(enum tt_coll coll)
 {
     return coll == TT_COLL_alltoallv || coll == TT_COLL_gatherv || coll == TT_COLL_scatterv;
@@ -201,7 +201,7 @@ static inline bool tt_call_segments(const struct tt_call *call)
 #define TT_COUNTING                                                                                \
     (1u << TT_COLL_allgatherv | 1u << TT_COLL_alltoallv | 1u << TT_COLL_gatherv |                  \
      1u << TT_COLL_scatterv | 1u << TT_COLL_reduce_scatter)
-/* Whether the call has a count for each rank. */
+/* Returns whether the call has a count for each rank. */
 static inline bool tt_call_counts(const struct tt_call *call)
 {
     return TT_COUNTING >> call->coll & 1;
@@ -250,14 +250,14 @@ int64_t tt_call_place(const struct tt_call *call, int me);
 /* Returns the bytes of OUT that the result fills, from the start of OUT. */
 int64_t tt_call_result_bytes(const struct tt_call *call, int p, int me);
 
-/* Whether only the root may call in place, because the root alone has a buffer for the result or
- * for the pieces of all ranks. */
+/* Returns whether only the root may call in place, because the root alone has a buffer for the
+ * result or for the pieces of all ranks. */
 bool tt_coll_is_roots(enum tt_coll coll);
-/* Whether rank `me` ignores the address that the user passes for OUT (if `out`) or for IN, whatever
- * the counts are. The call need not be checked before. */
+/* Returns whether rank `me` ignores the address that the user passes for OUT (if `out`) or for IN,
+ * whatever the counts are. The call need not be checked before. */
 bool tt_call_ignores(const struct tt_call *call, bool out, int me);
 const char *tt_coll_name(enum tt_coll coll);
-/* Whether the collective can be done in place. */
+/* Returns whether the collective can be done in place. */
 bool tt_coll_has_place(enum tt_coll coll);
 bool tt_coll_has_op(enum tt_coll coll);
 bool tt_coll_has_root(enum tt_coll coll);

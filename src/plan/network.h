@@ -28,7 +28,8 @@ tutti_status tt_network_parse(const char *text, struct tt_net *net, struct tt_re
 tutti_status tt_network_ranks(const char *text, int *ranks, struct tt_reader_error *error);
 /* The kind's name, such as "ring". */
 const char *tt_network_kind(enum tt_net_kind kind);
-/* Whether the text begins as a network does: with file: or with the name of a kind and a colon. */
+/* Returns whether the text begins as a network does: with file: or with the name of a kind and a
+ * colon. */
 bool tt_network_is_one(const char *text);
 /* Returns the path in a network string that is file:PATH; NULL if `text` is another string or
  * NULL. */

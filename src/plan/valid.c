@@ -146,7 +146,7 @@ static __int128 moved(const struct place *at, const struct tt_shape *s)
     return inner * steps[0] + most_turns(at, 1) * steps[1];
 }
 
-/* Whether the end of the range does not fit in 64 bits in some turn. */
+/* Returns whether the end of the range does not fit in 64 bits in some turn. */
 static bool gets_too_far(const struct place *at, const struct tt_range *r, const struct tt_shape *s,
                          int64_t len)
 {

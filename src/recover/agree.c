@@ -356,7 +356,7 @@ static bool is_done(const struct meeting *m)
     return m->status != TUTTI_OK || (ended && !m->agree->out);
 }
 
-/* Whether member r is on another node and has not come. */
+/* Returns whether member r is on another node and has not come. */
 static bool is_missed(const void *arg, int r)
 {
     const struct meeting *m = arg;
@@ -576,7 +576,7 @@ tutti_status tt_agree_meet(struct tt_agree *a, struct tt_team *team, const struc
     if (m.different && tt_agree_count_of(a, m.entry.key, m.of, &count) == TUTTI_OK)
         count->different = m.different;
     else if (m.different)
-        a->lost = true; /* later calls with this key cannot know that they must not wait */
+        a->lost = true; /* without a record, later calls with this key may wait for ever */
     *number = m.head.number;
     return status;
 }

@@ -203,7 +203,7 @@ static inline tutti_status locate(const struct tt_exec *exec, const struct tt_ra
     return TUTTI_OK;
 }
 
-/* Whether a range of another rank of this node can be read neither by loads nor by a system
+/* Returns whether a range of another rank of this node can be read neither by loads nor by a system
  * call. */
 static bool access_is_forbidden(const struct tt_exec *exec, const struct tt_range *r, int64_t len)
 {

@@ -118,9 +118,9 @@ tutti_status tt_compare_uneven(const struct tt_team *t, uint64_t number, int fro
                    tt_compare_which_team(t, team, sizeof team));
 }
 
-/* Whether the counts of member r can still be read. A member of this node that has left the job may
- * have freed the memory of its counts. In this case r or this rank has compared the counts before r
- * left. */
+/* Returns whether the counts of member r can still be read. A member of this node that has left the
+ * job may have freed the memory of its counts. In this case r or this rank has compared the counts
+ * before r left. */
 static bool keeps_counts(const struct tt_team *t, int r)
 {
     const struct tt_fabric *f = t->fabric;
@@ -155,12 +155,12 @@ static bool same_contents(const struct tt_contents *a, const struct tt_contents 
     return a->hash == b->hash && a->bytes == b->bytes;
 }
 
-/* Whether a later execution has replaced the entries (segment entries or contents) that this rank
- * and member r wrote for each other in this execution. The slots may then still hold the calls of
- * this execution, because there may be more slots than windows, and entries exist only once for
- * each window. There is nothing left to compare: both ranks have ended this execution before the
- * later one began, and one of them has compared the entries. A mirror has an entry for each slot,
- * so a remote member's entry is not replaced before its call is. */
+/* Returns whether a later execution has replaced the entries (segment entries or contents) that
+ * this rank and member r wrote for each other in this execution. The slots may then still hold the
+ * calls of this execution, because there may be more slots than windows, and entries exist only
+ * once for each window. There is nothing left to compare: both ranks have ended this execution
+ * before the later one began, and one of them has compared the entries. A mirror has an entry for
+ * each slot, so a remote member's entry is not replaced before its call is. */
 static bool are_replaced(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);
@@ -197,10 +197,11 @@ static void bytes_of_pair(const struct tt_team *t, int rank, int slot, int peer,
         memcpy(bytes, tt_team_segment(t, rank, slot, peer)->bytes, 2 * sizeof *bytes);
 }
 
-/* Whether this rank and member r may have pieces for each other in this call of pairs. Words and
- * entries of other pairs must not be compared, because they may belong to an earlier call. In a
- * gatherv or scatterv, one of the two ranks must be the root. In a neighbourhood collective, this
- * rank must have written an entry for r in this execution; then r has written one, too. */
+/* Returns whether this rank and member r may have pieces for each other in this call of pairs. If
+ * not, the words and segment entries that the two ranks have for each other may belong to an
+ * earlier call, and must not be compared. In a gatherv or scatterv, one of the two ranks must be
+ * the root. In a neighbourhood collective, this rank must have written an entry for r in this
+ * execution; then r has written one, too. */
 static bool are_partners(const struct tt_team *t, uint64_t number, int r)
 {
     int slot = tt_team_slot(t, number);

@@ -11,8 +11,8 @@
 /* Returns MISMATCH with a text that names the first call, in execution `number` or before, in which
  * this rank and member `rank` differ. */
 tutti_status tt_compare_mismatch(const struct tt_team *t, uint64_t number, int rank);
-/* Whether this rank still knows the first call, in execution `number` or before, in which the two
- * ranks differ, so that the text of tt_compare_mismatch can name it. */
+/* Returns whether this rank still knows the first call, in execution `number` or before, in which
+ * the two ranks differ, so that the text of tt_compare_mismatch can name it. */
 bool tt_compare_knows(const struct tt_team *t, uint64_t number, int rank);
 /* Writes " (on the team of ...)" into a buffer of n bytes if the rank of some member in the team
  * differs from its rank in the job; else writes an empty text. Error messages name members by their

@@ -195,8 +195,8 @@ static bool touches_own(const struct tt_plan *plan)
     return i == plan->ranges_n;
 }
 
-/* Whether the exec takes the fast path (`plain` in exec.h) once it knows all windows that it may
- * read. */
+/* Returns whether the exec takes the fast path (`plain` in exec.h) once it knows all windows that
+ * it may read. */
 static bool may_be_plain(const struct tt_exec *exec)
 {
     return !exec->traced && !exec->team->remote && !exec->served && !exec->plan->is_put_into;
@@ -296,9 +296,9 @@ bool tt_team_valid(const struct tt_team *t)
     return valid;
 }
 
-/* Whether this rank, in the execution, writes to memory that exists once for each window and not
- * once for each slot. This is the long window, the signals of lanes other than lane 0, the segment
- * entries of a v-collective, and the byte rings. */
+/* Returns whether this rank, in the execution, writes to memory that exists once for each window
+ * and not once for each slot. This is the long window, the signals of lanes other than lane 0, the
+ * segment entries of a v-collective, and the byte rings. */
 static bool writes_by_window(const struct tt_exec *exec)
 {
     const struct tt_plan *plan = exec->plan;
@@ -582,11 +582,11 @@ static tutti_status compare_pair(const struct tt_exec *exec, int r)
     return tt_compare_call(t, exec->number, r);
 }
 
-/* Whether this rank only gives pieces: the root of a scatterv, or a rank other than the root in a
- * gatherv. Such a rank compares no counts with its partners, because this would cost a cache miss
- * for each partner in each call. Instead, the rank that gets a piece compares the counts of both
- * ranks: it awaits a signal of the rank that gives the piece, even if the piece is empty. In the
- * algorithm `composed`, each rank has compared its count with the root's before (coll.h). */
+/* Returns whether this rank only gives pieces: the root of a scatterv, or a rank other than the
+ * root in a gatherv. Such a rank compares no counts with its partners, because this would cost a
+ * cache miss for each partner in each call. Instead, the rank that gets a piece compares the counts
+ * of both ranks: it awaits a signal of the rank that gives the piece, even if the piece is empty.
+ * In the algorithm `composed`, each rank has compared its count with the root's before (coll.h). */
 static bool only_gives(const struct tt_exec *exec)
 {
     const struct tt_call *c = exec->call;
@@ -709,8 +709,8 @@ bool tt_exec_steps(struct tt_exec *exec, uint32_t lane, int steps)
 
 /* ---- Waiting ---- */
 
-/* Whether a step of this kind, if it is not done, waits for its peer. A put waits until its peer
- * has begun the call. */
+/* Returns whether a step of this kind, if it is not done, waits for its peer. A put waits until its
+ * peer has begun the call. */
 static bool waits_for_peer(enum tt_kind kind)
 {
     return kind == TT_AWAIT || kind == TT_PUT;

@@ -149,11 +149,11 @@ static inline bool tt_exec_valid(const struct tt_exec *exec)
  * the cause (MEMORY, LIMIT). */
 struct tt_exec *tt_exec_new(struct tt_team *team, const struct tt_plan *plan,
                             enum tt_windows windows);
-/* Whether other members may still read or write the buffers of an exec that is not under way any
- * more: they may know the addresses, because the exec was started at least once when its team was
- * not broken, and the last execution has not succeeded. A plan ends only after the other members
- * have accessed this rank's buffers for the last time, because the buffers belong to the program
- * then. So nobody accesses them after an execution that has succeeded. On a broken team an
+/* Returns whether other members may still read or write the buffers of an exec that is not under
+ * way any more: they may know the addresses, because the exec was started at least once when its
+ * team was not broken, and the last execution has not succeeded. A plan ends only after the other
+ * members have accessed this rank's buffers for the last time, because the buffers belong to the
+ * program then. So nobody accesses them after an execution that has succeeded. On a broken team an
  * execution ends before it publishes anything. */
 static inline bool tt_exec_is_reachable(const struct tt_exec *exec)
 {
@@ -195,8 +195,8 @@ void tt_exec_settle_debt(struct tt_exec *exec);
 void tt_exec_start(struct tt_exec *exec);
 /* Advances the exec as far as possible without waiting. */
 void tt_exec_advance(struct tt_exec *exec);
-/* Whether the exec waits for this member: for a flag or message of the member, or until the member
- * has ended the execution that used the same slot or window before. */
+/* Returns whether the exec waits for this member: for a flag or message of the member, or until the
+ * member has ended the execution that used the same slot or window before. */
 bool tt_exec_waits_for(const struct tt_exec *exec, int rank);
 /* Blocks until the exec is complete; returns its status. */
 tutti_status tt_exec_wait(struct tt_exec *exec);
@@ -253,8 +253,8 @@ tutti_status tt_access_reduce(struct tt_exec *exec, const struct tt_range *range
 /* Sets exec->partners, before the exec is started for the first time, in a call that opens
  * segments. */
 void tt_access_find_partners(struct tt_exec *exec);
-/* Whether the words of a call of pairs contain everything that the partners need, so that this rank
- * need not write its segment entries (struct tt_segment_opening). */
+/* Returns whether the words of a call of pairs contain everything that the partners need, so that
+ * this rank need not write its segment entries (struct tt_segment_opening). */
 bool tt_access_words_suffice(const struct tt_exec *exec);
 /* Publishes the addresses and sizes of the buffers that the plan opens. */
 void tt_access_open(struct tt_exec *exec);
@@ -267,8 +267,8 @@ void tt_access_open(struct tt_exec *exec);
  * PEER. Returns any other status unchanged. */
 tutti_status tt_access_blame(const struct tt_exec *exec, int owner, char *memory, int64_t len,
                              bool written, tutti_status status);
-/* Whether a range of another rank is accessed by plain loads and stores, so that the fabric does
- * not trace the access. */
+/* Returns whether a range of another rank is accessed by plain loads and stores, so that the fabric
+ * does not trace the access. */
 bool tt_access_is_loaded(const struct tt_exec *exec, const struct tt_range *r, int64_t len);
 
 /* Returns the address of a range in one of this rank's own buffers. */

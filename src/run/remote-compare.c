@@ -147,18 +147,18 @@ static void send_last_signature(struct tt_team *t, struct tt_mirror *m)
     post(t, m, TT_DISPATCH_RUN, &packet, sizeof packet);
 }
 
-/* Whether a step of this rank has sent the member something in a call that the member may not have
- * compared with its own yet: in one of the last t->slots calls, or in a call that the member has
- * not ended, as far as this rank knows. */
+/* Returns whether a step of this rank has sent the member something in a call that the member may
+ * not have compared with its own yet: in one of the last t->slots calls, or in a call that the
+ * member has not ended, as far as this rank knows. */
 static bool was_sent_to(const struct tt_team *t, int rank)
 {
     const struct tt_mirror *m = t->remote->mirror[rank];
     return m && m->sent && (m->sent + t->slots > t->next || m->sent > m->done);
 }
 
-/* Whether this rank compares its last call with this member. In small teams each member compares
- * with all other members. In large teams it compares with the members at distances 1, 2, 4 ...;
- * these pairs connect all members. A rank also compares with the members to which it has sent
+/* Returns whether this rank compares its last call with this member. In small teams each member
+ * compares with all other members. In large teams it compares with the members at distances 1, 2, 4
+ * ...; these pairs connect all members. A rank also compares with the members to which it has sent
  * something, because it may have waited for none of them, and might leave before one of them makes
  * a call that does not match. It need not compare with the members that have sent something to it:
  * each of them has also sent its call, or a notice that it has left. After a call of pairs a rank
@@ -222,8 +222,9 @@ static int64_t missing(const struct tt_exec *exec, const struct tt_mirror *m)
     return 0;
 }
 
-/* Whether a message of the member has come and has not been handled yet. Messages of calls that
- * this rank has not made do not count: while this rank leaves, such messages stay in the list. */
+/* Returns whether a message of the member has come and has not been handled yet. Messages of calls
+ * that this rank has not made do not count: while this rank leaves, such messages stay in the
+ * list. */
 static bool has_unhandled(const struct tt_team *t, const struct tt_mirror *m)
 {
     const struct tt_arrival *a = m->early.first;

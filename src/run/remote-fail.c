@@ -32,8 +32,8 @@ static void withdraw(struct tt_exec *exec)
     }
 }
 
-/* Whether the operation moves data to or from the buffers of the execution. A signal does not: it
- * has its own memory. */
+/* Returns whether the operation moves data to or from the buffers of the execution. A signal does
+ * not: it has its own memory. */
 static bool uses_buffers(const struct tt_operation *x)
 {
     return x->message || x->left;

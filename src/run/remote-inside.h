@@ -267,18 +267,19 @@ void tt_remote_lost(struct tt_team *t, int rank);
 /* Sends the member how many executions this rank has ended. If the member has asked for that
  * number, this is the answer. */
 void tt_remote_credit(struct tt_team *t, struct tt_mirror *m);
-/* Whether the member has left the team without making the call of this execution. */
+/* Returns whether the member has left the team without making the call of this execution. */
 static inline bool tt_remote_lacks(const struct tt_exec *exec, const struct tt_mirror *m)
 {
     return m->done == TT_REMOTE_LEFT && (int32_t)(m->left_after - (uint32_t)(exec->number + 1)) < 0;
 }
-/* Whether the member has left the team without making the call of this execution, and has also left
- * the client or failed. */
+/* Returns whether the member has left the team without making the call of this execution, and has
+ * also left the client or failed. */
 bool tt_remote_left_before(const struct tt_exec *exec, const struct tt_mirror *m);
 
 /* ---- Comparing calls (remote-compare.c) ---- */
 
-/* Whether this rank has begun execution `number`, and no later execution in the same slot. */
+/* Returns whether this rank has begun execution `number`, and no later execution in the same
+ * slot. */
 bool tt_remote_is_last(const struct tt_team *t, uint64_t number);
 /* Handles a fingerprint of the member that differs from this rank's in execution `number`. Breaks
  * the team, or first asks the member which earlier call did not match. */
@@ -295,7 +296,7 @@ void tt_remote_take_earlier(struct tt_team *t, const struct tt_mirror *m,
  * Then stores the signal in the mirror, where steps await it. Compares the counts of the two ranks
  * if this rank has begun the execution, and no later one in the same slot. */
 void tt_remote_signalled(struct tt_team *t, struct tt_mirror *m, struct tt_arrival *a);
-/* Whether the payload of so many bytes is a valid opening. */
+/* Returns whether the payload of so many bytes is a valid opening. */
 bool tt_remote_is_opening(const struct tt_remote_opening *o, int64_t bytes);
 /* Starts a put or get by messages or by the network (access.c). */
 tt_reach_fn tt_remote_access;

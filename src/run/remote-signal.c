@@ -304,10 +304,10 @@ tutti_status tt_remote_ask(struct tt_team *t, struct tt_mirror *m, uint64_t numb
     return tt_remote_post(t, m, TT_DISPATCH_CREDIT, &head, sizeof head);
 }
 
-/* Whether the member has left the team without making this call, and has also left the client or
- * failed, so that this rank would wait for the member in vain. Returns false for a member that has
- * left only this team. Such a member left because the team is broken, and a notice that the team is
- * broken, or that a rank has failed, will end the wait of this rank. */
+/* Returns whether the member has left the team without making this call, and has also left the
+ * client or failed, so that this rank would wait for the member in vain. Returns false for a member
+ * that has left only this team. Such a member left because the team is broken, and a notice that
+ * the team is broken, or that a rank has failed, will end the wait of this rank. */
 bool tt_remote_left_before(const struct tt_exec *exec, const struct tt_mirror *m)
 {
     const struct tt_team *t = exec->team;

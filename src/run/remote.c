@@ -144,7 +144,8 @@ void tt_remote_begin(struct tt_exec *exec)
         if (m->early.first) look_through(t, m);
 }
 
-/* Called when the payload of a kept signal has come: the opening of the signal's sender. */
+/* The message layer calls this function when the payload of a kept signal has come: the opening of
+ * the signal's sender. */
 static void opening_came(tutti_context *context, void *arg, tutti_status status)
 {
     struct tt_arrival *a = arg;
@@ -787,7 +788,8 @@ size_t tt_remote_head(struct tt_exec *exec, struct tt_mirror *m, struct tt_remot
     return sizeof *packet;
 }
 
-/* Called when a message that could not be sent at once has been sent or has failed. */
+/* The message layer calls this function when a message that could not be sent at once has been sent
+ * or has failed. */
 static void transferred(struct tt_transfer *transfer, tutti_status status)
 {
     struct tt_operation *x = tt_container_of(transfer, struct tt_operation, transfer);
@@ -852,8 +854,8 @@ void tt_remote_end(struct tt_exec *exec)
     if (sweep) remote->swept = t->my_done;
 }
 
-/* Whether the operation is a signal. An execution does not wait for the receiver of a signal, which
- * may have left; if the receiver has died, the network ends the operation. */
+/* Returns whether the operation is a signal. An execution does not wait for the receiver of a
+ * signal, which may have left; if the receiver has died, the network ends the operation. */
 static bool is_signal(const struct tt_operation *x)
 {
     return !x->message && !x->left;

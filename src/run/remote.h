@@ -94,45 +94,46 @@ void tt_remote_fetched(struct tt_exec *exec, uint32_t lane);
 void tt_remote_begin(struct tt_exec *exec);
 /* Releases what an ended execution used, and sends `done` to the members that need it. */
 void tt_remote_end(struct tt_exec *exec);
-/* Called for an execution that failed: withdraws its recvs, and cancels its operations. Returns
- * true while the network or another process still uses the buffers of the execution: then the
- * caller must advance the exec and call this again. */
+/* Withdraws the recvs of an execution that failed, and cancels its operations. Returns true while
+ * the network or another process still uses the buffers of the execution: then the caller must
+ * advance the exec and call this again. */
 bool tt_remote_fail(struct tt_exec *exec);
 /* Releases the memory that the execution registered or fetched. */
 void tt_remote_release(struct tt_exec *exec);
 /* Call this before an exec is freed. Operations of the exec that are still under way will end
  * without it. Releases the memory that the exec registered or fetched. */
 void tt_remote_forget(struct tt_exec *exec);
-/* Whether the execution waits for member `rank` to complete an operation, or to allow the next
- * message to it. Awaits and shared memory do not count. */
+/* Returns whether the execution waits for member `rank` to complete an operation, or to allow the
+ * next message to it. Awaits and shared memory do not count. */
 bool tt_remote_waits_for(const struct tt_exec *exec, int rank);
 
 /* After a long wait: sends the call signature of the execution to the remote members for which it
  * waits. */
 void tt_remote_send_call(struct tt_exec *exec);
-/* Whether a call of pairs (tt_coll_pairs) has ended in which counts may differ without this rank
- * noticing: a member on another node that expects nothing from this rank finds only later what this
- * rank sent to it. */
+/* Returns whether a call of pairs (tt_coll_pairs) has ended in which counts may differ without this
+ * rank noticing: a member on another node that expects nothing from this rank finds only later what
+ * this rank sent to it. */
 bool tt_remote_has_pairs(const struct tt_team *t);
 /* This rank asks a member of another node to compare the earlier calls of both (remote-compare.c)
  * if it sees that some of them differ, but not which. tt_remote_end_doubt breaks the team if a
  * member that was asked has left, or has not answered in time. */
 void tt_remote_end_doubt(struct tt_team *t);
-/* Whether this rank has asked a member of another node which of the earlier calls differ. */
+/* Returns whether this rank has asked a member of another node which of the earlier calls
+ * differ. */
 bool tt_remote_doubts(const struct tt_team *t);
 /* Makes the last comparison (settle.h) with this remote rank, after this rank's last call on the
  * team: sends that call to the remote rank. The remote rank compares the call when it has made as
- * many calls, and then answers. AGAIN: the remote rank has not answered yet. PEER: the remote rank
- * left before it made as many calls. Other errors are not returned: a call that cannot be sent is
- * not compared. */
+ * many calls as this rank, and then answers. AGAIN: the remote rank has not answered yet. PEER: the
+ * remote rank left before it made as many calls as this rank. Other errors are not returned: a call
+ * that cannot be sent is not compared. */
 tutti_status tt_remote_settle(struct tt_team *t, int rank);
 /* Sends this rank's last call to this remote rank, once. The remote rank compares the call when it
- * has made as many calls. */
+ * has made as many calls as this rank. */
 void tt_remote_compare(struct tt_team *t, int rank);
-/* Whether the rank has notified this rank that it has left the team. */
+/* Returns whether the rank has notified this rank that it has left the team. */
 bool tt_remote_has_left(const struct tt_team *t, int rank);
-/* Whether a message of the remote rank has come that says which buffers the remote rank opens to
- * this rank in execution `number`. */
+/* Returns whether a message of the remote rank has come that says which buffers the remote rank
+ * opens to this rank in execution `number`. */
 bool tt_remote_has_opened(const struct tt_team *t, int rank, uint64_t number);
 /* Notifies the remote members with which this rank has exchanged messages, and which have not left
  * the team, that the team broke because of rank t->culprit of the job. */

@@ -119,7 +119,7 @@ static bool is_sound(const struct tt_head *head, const struct tt_job_page *job)
            head->opening >= TT_LINE && head->next >= 0;
 }
 
-/* Whether execution k belongs to a request that the rank's program has not completed. */
+/* Returns whether execution k belongs to a request that the rank's program has not completed. */
 static bool is_owed(const struct tt_source *s, int64_t block, const struct tt_head *head,
                     uint64_t k)
 {

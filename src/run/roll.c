@@ -126,14 +126,14 @@ static void add_call(struct roll_text *t, const struct tt_roll *roll,
     add(t, " (call %llu)", (unsigned long long)number + 1);
 }
 
-/* Whether the text already names a call of the rank on this team. */
+/* Returns whether the text already names a call of the rank on this team. */
 static bool is_named(const struct tt_roll_rank *r, const struct tt_roll_team *team)
 {
     if (!r->waits) return team->is_in;
     return r->is.doing == TT_DOING_COLLECTIVE && r->is.team == team->id;
 }
 
-/* Whether the call that the text already names belongs to a request. */
+/* Returns whether the call that the text already names belongs to a request. */
 static bool names_request(const struct tt_roll *roll, const struct tt_roll_rank *r)
 {
     struct tt_call_signature call;
@@ -162,8 +162,8 @@ static void add_requests(struct roll_text *t, const struct tt_roll *roll, int ra
     add_call(t, roll, &one->now.signature, one->id, one->now.number);
 }
 
-/* Whether the program of the rank may have completed a collective even if no slot holds a completed
- * one. */
+/* Returns whether the program of the rank may have completed a collective even if no slot holds a
+ * completed one. */
 static bool may_have_completed(const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_rank *r = &roll->rank[rank];
@@ -304,8 +304,9 @@ static const char *process_fault(const struct tt_roll_rank *r, bool several)
     return several ? "their processes have ended" : "its process has ended";
 }
 
-/* Whether the rank's process runs on this node and may make calls, even if all of them fail: after
- * an error such as a mismatch the rank counts as failed, although its process goes on. */
+/* Returns whether the rank's process runs on this node and may make calls, even if all of them
+ * fail: after an error such as a mismatch the rank counts as failed, although its process goes
+ * on. */
 static bool is_active(const struct tt_roll *roll, int rank)
 {
     const struct tt_roll_rank *r = &roll->rank[rank];

@@ -102,8 +102,8 @@ static bool is_opened(const struct tt_exec *exec, const struct wanted *w)
     return false;
 }
 
-/* Whether the bytes lie in a long message that the execution sends, and whose address the receiver
- * has got. */
+/* Returns whether the bytes lie in a long message that the execution sends, and whose address the
+ * receiver has got. */
 static bool is_sent(const struct tt_exec *exec, const struct wanted *w)
 {
     for (const struct tt_end *end = exec->ends; end; end = end->next)

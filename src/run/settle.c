@@ -14,10 +14,11 @@
  * ended, and the functions of this file do not compare them (are_replaced in compare.c).
  *
  * Why all members get the error. Let the calls of two members differ. If both members settle
- * (tt_team_settle), each waits until the other has begun as many calls, so both compare the same
- * execution: the first member waits, and the second member finds the fingerprint of the first. If
- * instead one of the two waits within a call for something that the other never does, its wait
- * compares the calls, too, and the team breaks, which ends the wait of the member that settles.
+ * (tt_team_settle), each waits until the other has begun as many calls as it has itself, so both
+ * compare the same execution: the first member waits, and the second member finds the fingerprint
+ * of the first. If instead one of the two waits within a call for something that the other never
+ * does, its wait compares the calls, too, and the team breaks, which ends the wait of the member
+ * that settles.
  *
  * Why the wait ends. This rank waits for calls that the members must make anyway, and not for
  * members to settle. A member that never makes these calls dies, leaves, or makes no progress until
@@ -64,9 +65,9 @@
 
 /* ---- Whether there is anything to compare ---- */
 
-/* Whether every rank needs data or a signal of every other rank, directly or through other ranks,
- * so that no rank can complete the call before all ranks have begun it. The comparisons within such
- * a call have compared the calls of all ranks. */
+/* Returns whether every rank needs data or a signal of every other rank, directly or through other
+ * ranks, so that no rank can complete the call before all ranks have begun it. The comparisons
+ * within such a call have compared the calls of all ranks. */
 static bool binds_all(const struct tt_call_signature *w)
 {
     switch ((enum tt_coll)w->coll) {
@@ -199,8 +200,8 @@ static void fill_behind(const void *arg, struct tt_activity *is)
     is->waits = b->n;
 }
 
-/* Waits until every member has made as many calls as this rank, or a call differs, or *until_ns has
- * passed, which each progress of a member defers. */
+/* Waits until every member has made as many calls as this rank, or a call differs, or the time
+ * *until_ns has passed. Sets *until_ns to a later time whenever a member has made progress. */
 static tutti_status wait_for_members(struct tt_team *t, int64_t *until_ns, enum tt_doing doing)
 {
     struct tt_wait wait;
@@ -246,15 +247,15 @@ tutti_status tt_team_compare(struct tt_team *t)
     return tt_team_error(t);
 }
 
-/* Whether the rank has left in order or exited with code 0. */
+/* Returns whether the rank has left in order or exited with code 0. */
 static bool ended_well(const struct tt_rank_status *rank_status)
 {
     enum tt_cause cause = tt_rank_cause(rank_status);
     return cause == TT_CAUSE_LEFT || (cause == TT_CAUSE_EXIT && tt_rank_code(rank_status) == 0);
 }
 
-/* Whether member r is on this node and has ended in order without beginning this rank's last
- * call. */
+/* Returns whether member r is on this node and has ended in order without beginning this rank's
+ * last call. */
 static bool lacks_call(const struct tt_team *t, int r)
 {
     const struct tt_fabric *f = t->fabric;
@@ -278,8 +279,8 @@ static tutti_status compare_begun(const struct tt_team *t)
     return status;
 }
 
-/* Whether the team broke because a member left, while this rank may still read the blocks of the
- * members. */
+/* Returns whether the team broke because a member left, while this rank may still read the blocks
+ * of the members. */
 static bool lost_leaver(const struct tt_team *t)
 {
     const struct tt_fabric *f = t->fabric;
@@ -358,7 +359,7 @@ static bool try_depart(struct tt_team *t)
     return true;
 }
 
-/* Whether no member of this node touches this rank's block any more. */
+/* Returns whether no member of this node touches this rank's block any more. */
 static bool is_alone(const struct tt_team *t)
 {
     return atomic_load(&tt_team_head(t, t->me)->leavers) >= (uint32_t)t->local - 1;

@@ -18,18 +18,18 @@
 #define TT_SETTLE_NS INT64_C(5000000000)
 
 /* Compares this rank's calls with those of the members. Returns once every member has made as many
- * calls, or has failed or left, or the time *until_ns has passed. If a member makes progress while
- * the function waits, it sets *until_ns to TT_SETTLE_NS from then. A rank that settles several
- * teams one after the other passes the same variable for all, so that it waits for the silent
- * members of all teams together no longer than for one of them.
+ * calls as this rank, or has failed or left, or the time *until_ns has passed. If a member makes
+ * progress while the function waits, it sets *until_ns to TT_SETTLE_NS from then. A rank that
+ * settles several teams one after the other passes the same variable for all, so that it waits for
+ * the silent members of all teams together no longer than for one of them.
  *
  * Calls may be under way; they are advanced meanwhile. Errors: MISMATCH; PEER if a member has left
- * the team or the job without making as many calls. Returns OK for a team whose error was already
- * reported. `doing` is what the roll call prints for this rank while it waits. */
+ * the team or the job without making as many calls as this rank. Returns OK for a team whose error
+ * was already reported. `doing` is what the roll call prints for this rank while it waits. */
 tutti_status tt_team_settle(struct tt_team *t, int64_t *until_ns, enum tt_doing doing);
 
-/* Compares the calls that this rank has made so far with those of members that have made as many;
- * waits for nobody. Returns MISMATCH if some differ; the team is broken then. */
+/* Compares the calls that this rank has made so far with those of members that have made equally
+ * many calls; waits for nobody. Returns MISMATCH if some differ; the team is broken then. */
 tutti_status tt_team_compare(struct tt_team *t);
 
 /* ---- Freeing a team ----
@@ -40,7 +40,7 @@ tutti_status tt_team_compare(struct tt_team *t);
  *   1. It publishes that it has freed the team: by an execution without steps, which begins when
  *      its slot is free.
  *   2. It compares its last call, which is that execution, with those of the members, once they
- *      have made as many calls.
+ *      have made as many calls as this rank.
  *   3. It departs: it adds 1 to the `leavers` of each member on its node.
  *   4. When all members on its node have departed, it frees its own block.
  *

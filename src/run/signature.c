@@ -105,7 +105,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct signature_text *to,
     to->room -= used;
 }
 
-/* Whether the user passes a single n for all pieces of a neighbourhood collective. */
+/* Returns whether the user passes a single n for all pieces of a neighbourhood collective. */
 static bool has_one_n(const struct tt_call_signature *w)
 {
     return w->form == FORM_NEIGHBORS + TT_NEIGHBOR_allgather ||

@@ -84,7 +84,7 @@ enum { TT_SIGNATURE_TEXT = 192 };
  * *signature holds. */
 char *tt_signature_text(const struct tt_call_signature *signature, char *buffer, size_t n);
 
-/* Whether the call is a neighbourhood collective. */
+/* Returns whether the call is a neighbourhood collective. */
 bool tt_signature_neighbors(const struct tt_call_signature *signature);
 
 /* Writes how many elements of which type the contents have, such as "n=5 of i32"; if the size of an

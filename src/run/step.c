@@ -84,8 +84,8 @@ static tutti_status make_ring(struct tt_team *t, struct tt_end *end, _Atomic uin
     return TUTTI_OK;
 }
 
-/* Whether this end wants a larger ring for its first unsent message, and may have one, because the
- * ring is empty. */
+/* Returns whether this end wants a larger ring for its first unsent message, and may have one,
+ * because the ring is empty. */
 static inline bool may_grow(const struct tt_end *end, uint64_t tail)
 {
     const struct tt_message *m = end->unsent;

@@ -167,7 +167,8 @@ static tutti_status map_nodes(struct tt_team *t, const int *job_rank)
     return seen && t->node ? TUTTI_OK : TUTTI_ERR_MEMORY;
 }
 
-/* Whether all members are threads of this process. Either every member finds that, or no member. */
+/* Returns whether all members are threads of this process. Either every member finds that, or no
+ * member. */
 static bool is_mapped(const struct tt_team *t)
 {
     bool mapped = true;
@@ -508,8 +509,8 @@ static void set_broken(struct tt_team *t, tutti_status status, int culprit, cons
     if (culprit >= 0) tt_watch_notify(t->fabric);
 }
 
-/* Whether an error of this status may be the fault of another member. If so, all members report the
- * error's text. */
+/* Returns whether an error of this status may be the fault of another member. If so, all members
+ * report the error's text. */
 static bool has_reason(tutti_status status)
 {
     return status == TUTTI_ERR_MISMATCH || status == TUTTI_ERR_ARG || status == TUTTI_ERR_SYSTEM ||
@@ -526,9 +527,9 @@ static struct tt_failure failure_of(const struct tt_team *t, int culprit)
     return tt_common_failure(t->fabric->job, t->fabric->common, culprit);
 }
 
-/* Whether the failed member r has an error that is also an error of this rank: the calls on this
- * team do not match, or an argument of this rank is wrong (tt_access_blame). Errors on other teams
- * do not count. */
+/* Returns whether the failed member r has an error that is also an error of this rank: the calls on
+ * this team do not match, or an argument of this rank is wrong (tt_access_blame). Errors on other
+ * teams do not count. */
 static bool is_shared(const struct tt_team *t, int r, const struct tt_failure *failure)
 {
     return failure->cause == TT_CAUSE_STATUS && failure->team == t->id &&
@@ -728,9 +729,10 @@ static void watch_others(struct tt_team *t)
     tt_watch_look(t->fabric);
 }
 
-/* Whether it is time to compare calls. A caller that waits in its own loop, by tutti_test, may lose
- * the processor in each pass of the loop, or calculate: then the number of checks alone would let
- * seconds pass, and members that leave meanwhile would not hear of a mismatch (TT_SETTLE_NS). */
+/* Returns whether it is time to compare calls. A caller that waits in its own loop, by tutti_test,
+ * may lose the processor in each pass of the loop, or calculate: then the number of checks alone
+ * would let seconds pass, and members that leave meanwhile would not hear of a mismatch
+ * (TT_SETTLE_NS). */
 static bool is_time_to_compare(struct tt_team *t)
 {
     if (++t->looks % LOOKS_TO_CLOCK != 0) return false;

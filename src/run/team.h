@@ -145,7 +145,8 @@ static inline void tt_pair_bytes(uint32_t word, int64_t bytes[2])
     bytes[TT_IN] = word >> 16;
     bytes[TT_OUT] = word & UINT16_MAX;
 }
-/* Whether two words, those that two members have for each other, contain numbers which match. */
+/* Returns whether two words, those that two members have for each other, contain numbers which
+ * match. */
 static inline bool tt_pair_agrees(uint32_t one, uint32_t other)
 {
     return one != TT_PAIR_UNFIT && other == (one << 16 | one >> 16);
@@ -434,7 +435,7 @@ static inline uint64_t tt_team_base(const struct tt_team *t, uint64_t number)
     return ((number >> t->windows_log2) + 1) << 32;
 }
 
-/* Whether the member is on another node. */
+/* Returns whether the member is on another node. */
 static inline bool tt_team_is_remote(const struct tt_team *t, int rank)
 {
     return t->view[rank].layout != &t->layout;
@@ -505,14 +506,14 @@ static inline uint32_t *tt_team_word(const struct tt_team *t, int rank, int slot
     return (uint32_t *)tt_team_line(t, rank, slot)->window + peer;
 }
 
-/* Whether this rank and `rank` have words for each other in calls of pairs. */
+/* Returns whether this rank and `rank` have words for each other in calls of pairs. */
 static inline bool tt_team_has_words(const struct tt_team *t, int rank)
 {
     return t->map.low_bytes > 0 && !tt_team_is_remote(t, rank);
 }
 
-/* Whether the words of this rank and `rank` in the slot say that their pieces for each other
- * match. */
+/* Returns whether the words of this rank and `rank` in the slot say that their pieces for each
+ * other match. */
 static inline bool tt_team_words_agree(const struct tt_team *t, int slot, int rank)
 {
     return tt_team_has_words(t, rank) &&

@@ -107,7 +107,7 @@ static int receivers_of(const struct tt_logical *tree, int k)
     return (int)tt_max(1, tt_nodes_size(&tree->nodes, k) - 1);
 }
 
-/* Returns the i-th receiver of node k. */
+/* Returns the i-th receiver (logical.h) of node k. */
 static int receiver(const struct tt_logical *tree, int k, int i)
 {
     const int *rank = tt_nodes_ranks(&tree->nodes, k);

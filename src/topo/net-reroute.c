@@ -110,8 +110,9 @@ static void measure(struct search *s, int to)
     }
 }
 
-/* Finds, for each state at vertex v, the port by which a shortest route to `to` goes on; of several
- * such ports, the one with the least pseudo-random number. */
+/* Finds the port by which a shortest route from vertex v to vertex `to` goes on, for each state
+ * (see above) that the route may have at v. If there are several such ports, takes the one with the
+ * least pseudo-random number. */
 static void choose(const struct search *s, int v, int to, uint8_t best[STATES])
 {
     const int *here = s->coordinate + v * TT_NET_CUBE, *there = s->coordinate + to * TT_NET_CUBE;

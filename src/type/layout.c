@@ -140,7 +140,7 @@ static bool is_grid(const struct tt_field *field)
     return true;
 }
 
-/* Whether the elements of a field may share bytes with each other. */
+/* Returns whether the elements of a field may share bytes with each other. */
 static bool may_overlap(const struct tt_layout *l)
 {
     for (int k = 0; k < l->n; k++) {

@@ -88,7 +88,7 @@ void tt_layout_unpack(const struct tt_layout *layout, const char *packed, char *
 /* Returns the layout of a type; NULL: `type` is no type. The layout lasts until the type is freed,
  * so the caller must make sure that the type is not freed meanwhile. Takes no lock. */
 struct tt_layout *tt_layout_find(tutti_type type);
-/* Like tt_layout_find, but the layout lasts until the caller drops it. */
+/* Does the same as tt_layout_find, but the layout lasts until the caller drops it. */
 struct tt_layout *tt_layout_hold(tutti_type type);
 
 /* Enters a layout in the table of types as a new type, which owns the layout; sets *type. If the

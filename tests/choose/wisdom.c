@@ -123,8 +123,8 @@ static const char *decided(const struct tt_wisdom *wisdom, const char *text, int
     return by == TT_CHOSEN_WISDOM ? a.algorithm->name : "none";
 }
 
-/* Checks that a line can name many nodes with as many ranks each, and that there is no line for as
- * many nodes if one of them has more ranks. */
+/* Checks that a line can name 64 nodes that have equally many ranks, but not 64 nodes of which one
+ * has more ranks than the others. */
 static void many_nodes(void **state)
 {
     (void)state;

@@ -539,7 +539,7 @@ static int check_phases(const struct plans *all, const struct tt_plan *plan)
     return loops;
 }
 
-/* Long vectors in short slices: 48 million slices of one element in the first phase. */
+/* Checks long vectors in short slices: 48 million slices of one element in the first phase. */
 static void phases_have_values_of_their_own(void **state)
 {
     int node[] = {0, 0, 1, 1};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Traces. If a trace is refused, the error has a position. If it is accepted, the picture keeps its
- * invariants, can be drawn, prints as valid JSON, and is written as a trace that reads and writes
- * the same again.
+ * invariants, can be drawn, and prints as valid JSON. The picture is then written as a trace; if
+ * this trace is read and written again, its text stays the same.
  */
 #include "draw/json-read.h"
 #include "draw/picture.h"

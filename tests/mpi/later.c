@@ -353,8 +353,9 @@ static int complete_some(int way, int n, MPI_Request *list)
     return 1;
 }
 
-/* Tests functions that complete several requests: two calls, of which the second has to wait for a
- * message that rank 0 sends late, a message to receive, and an entry without a request. */
+/* Tests functions that complete several requests. The list has a collective that rank 0 begins
+ * late, because rank 0 first waits for a message of the last rank; another collective; a receive;
+ * and an entry without a request. */
 static void lists(void)
 {
     enum { WAYS = 8, N = 5000 };

@@ -224,8 +224,8 @@ static void move(struct placed s, struct placed d, int *in, int *out, int i)
     wrong += in[0] != i;
 }
 
-/* At rank 0, the types have absolute addresses and both buffers are MPI_BOTTOM (`bottom`), or one
- * type has an offset. */
+/* Moves data between two buffers. At rank 0, if `bottom` is set, the types have absolute addresses
+ * and both buffers are MPI_BOTTOM; otherwise one type has an offset. */
 static void apart(int bottom)
 {
     int data[2 * APART];
@@ -242,9 +242,9 @@ static void apart(int bottom)
     }
 }
 
-/* At the root, or at rank 0, the buffer of all pieces is MPI_BOTTOM, and the displacements are
- * addresses. The memory is at such a low address that displacements of type int suffice. If the
- * system gives no such memory, does nothing on all ranks. */
+/* Makes calls in which, at the root or at rank 0, the buffer of all pieces is MPI_BOTTOM, and the
+ * displacements are addresses. The memory is at such a low address that displacements of type int
+ * suffice. If the system gives no such memory, does nothing on all ranks. */
 static void addresses(void)
 {
     void *hint = (void *)(uintptr_t)0x10000000;

@@ -37,8 +37,8 @@ static void note_caller(void *caller)
 unsigned ucp_worker_progress(void *worker)
 {
     static unsigned (*poll)(void *);
-    static atomic_int idle; /* of all threads: with LD_AUDIT there is no room for variables of each
-                             * thread */
+    static atomic_int idle; /* shared by all threads: with LD_AUDIT there is no room for
+                             * thread-local variables */
     if (!poll) poll = (unsigned (*)(void *))dlsym(RTLD_NEXT, "ucp_worker_progress");
     note_caller(__builtin_return_address(0));
     if (before_poll) before_poll();

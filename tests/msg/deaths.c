@@ -212,7 +212,8 @@ static void get(struct rank *r, const tutti_key *key)
     all.under_way++;
 }
 
-/* OWNER has handled the question for the address when the message behind it is delivered. */
+/* Sends a message for which this rank has to ask OWNER for an address, and then another message to
+ * OWNER. When the second message has been delivered, OWNER has handled the question. */
 static void ask_for_address(struct rank *r)
 {
     must(tutti_message_immediate(r->context[0], endpoint(r, OWNER, 1), STREAM, NULL, 0, NULL, 0));
@@ -272,7 +273,8 @@ static void ask(struct rank *r)
     printf("rank %d: done\n", r->me);
 }
 
-/* Only a client that is not the first of its process asks for addresses at once. */
+/* Runs `ask` on a second client, because the first client of a process does not ask for addresses
+ * at once. */
 static void ask_in_second(struct rank *r)
 {
     struct rank second = *r;

@@ -136,8 +136,8 @@ static bool has_left(struct rank *r, int rank)
     return status == TUTTI_ERR_PEER;
 }
 
-/* When rank 0 has left, the bytes that it has put are in place, or lie in packets that rank 1 finds
- * without rank 0. */
+/* Puts bytes from rank 0 to rank 1 and lets rank 0 leave. Afterwards the bytes are in place, or lie
+ * in packets that rank 1 finds without rank 0. */
 static void put_and_leave(struct rank *r)
 {
     static char memory[PUT]; /* static, because it must outlive the region */

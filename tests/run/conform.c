@@ -116,7 +116,7 @@ static void expect(struct buffer b, int64_t at, int rank, int64_t first, int64_t
 
 /* Checks that the first n elements of the buffer are elements first .. first + n - 1 of the result
  * of a reduction over the inputs of the first `ranks` ranks. The reduction composes the maps if
- * `compose` is true, and else adds the pairs. */
+ * `compose` is true, and otherwise adds the pairs. */
 static void expect_prefix(struct buffer b, int64_t first, int64_t n, int ranks, bool compose,
                           const struct conform_state *s, const char *what)
 {

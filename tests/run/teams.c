@@ -332,7 +332,8 @@ static void channels(tutti_client *client, void *arg)
     for (int i = 0; i < calls; i++)
         bcast(team, (int64_t)tt_random_below(&random, UINT64_C(1) << (1 + i % 13)), i);
     int64_t some = backed(client);
-    for (int i = 0; i < TT_WINDOWS * USES; i++) bcast(team, 7, 1); /* the ends of 1 become busy */
+    /* The channels from rank 1 become busy. */
+    for (int i = 0; i < TT_WINDOWS * USES; i++) bcast(team, 7, 1);
     check(some < 0 || backed(client) > some, "busy channels do not grow");
     must(tutti_team_free(team), "free");
     give_back(client);

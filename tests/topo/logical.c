@@ -102,9 +102,9 @@ static void second_property(const struct logical_drawn *d, const struct tt_logic
     for (int k = 0; k < d->map.nodes; k++) assert_int_equal(roots[k], size_of(d, k) > 0);
 }
 
-/* Checks property 3: local roots are children of the ranks of the identified node other than the
- * global root, as long as these may take more children. No local root is a child of a rank that has
- * other ranks of its own node below it. */
+/* Checks property 3: local roots are children of those ranks of the identified node that are not
+ * the global root, as long as these ranks may take more children. No local root is a child of a
+ * rank that has other ranks of its own node below it. */
 static void third_property(const struct logical_drawn *d, const struct tt_logical *tree)
 {
     int spare = tt_nodes_size(&tree->nodes, tree->identified) - 1;

@@ -251,10 +251,10 @@ static void starve(tutti_client *client, void *arg)
  * until i is so large that none fails. The allocation fails in calls of new shapes or, with
  * `threads`, while each rank brings a thread to a job of all their threads. The threads share the
  * allocator, so the failing allocation may be that of any rank. All ranks must get
- * TUTTI_ERR_MEMORY, or an error that says that a rank is out of memory, which a rank without memory
- * for a message gets itself, too; unless only a local call failed and was repeated (share), or what
- * could not be kept for later calls is made again. (Processes made by fork could not form a job.)
- * */
+ * TUTTI_ERR_MEMORY, or an error that says that a rank is out of memory. (A rank that has no memory
+ * for a message gets that error, too.) There are two exceptions, without any error: only a local
+ * call failed and was repeated (share), or something could not be kept for later calls and is made
+ * again. The ranks are threads, because processes made by fork could not form a job. */
 static int starving(int argc, char **argv)
 {
     (void)argv;
@@ -394,9 +394,10 @@ static bool wait_for_rank_1(const char *path)
     return true;
 }
 
-/* deaf FILE: rank 1 has no memory for the messages of an agreement. It must not try to receive
- * them for ever, while the other ranks wait for it. The others begin the agreement when rank 1 has
- * limited itself, because it would get memory for a message that arrives before. */
+/* deaf FILE: rank 1 has no memory for the messages of an agreement. It must not try to receive them
+ * for ever, while the other ranks wait for it. The other ranks begin the agreement only when rank 1
+ * has limited its address space: rank 1 would still get memory for a message that arrives before
+ * that. */
 static int deaf(int argc, char **argv)
 {
     if (argc < 1) return 2;
@@ -459,7 +460,7 @@ static int exhausted(int argc, char **argv)
 
 /* ---- Memory and descriptors do not grow ---- */
 
-/* Whether the build keeps freed memory for a while, as a sanitizer does. */
+/* Returns whether the build keeps freed memory for a while, as a sanitizer does. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define QUARANTINE true
 #elif defined(__has_feature)

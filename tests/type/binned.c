@@ -337,10 +337,10 @@ static int64_t extreme_bin(void)
     return below(3) ? (end > 0 ? end - near : end + near) / (1 + (int64_t)below(3)) : -near;
 }
 
-/* Returns a sum with extreme bins, even if its window stands for an infinity or a NaN. If `turn`
- * modulo 5 is 0, these sums all have the same window. From 1 on, some have one of the lowest
- * windows; from 2 on, one of a few adjacent windows; from 3 on, a window that stands for infinities
- * and NaN, or one just before these, which no sum of doubles has; and if it is 4, any window. */
+/* Returns a sum with extreme bins, even if its window stands for an infinity or a NaN. `turn`
+ * modulo 5 says which windows may occur. 0: the same window in all sums; 1: also the lowest
+ * windows; 2: also a few adjacent windows; 3: also a window that stands for infinities and NaN, and
+ * those just before it, which no sum of doubles has; 4: any window. */
 static tutti_binned any_words(int turn)
 {
     tutti_binned sum;

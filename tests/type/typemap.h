@@ -34,7 +34,7 @@ tutti_status typemap_subarray(const struct typemap *base, int n, const int64_t *
                               struct typemap *map);
 tutti_status typemap_resized(const struct typemap *base, int64_t lower, int64_t extent,
                              struct typemap *map);
-/* All fields have the type of the base. */
+/* Makes a struct of which all fields have the type of the base. */
 tutti_status typemap_struct(const struct typemap *base, int n, const int64_t *counts,
                             const int64_t *offsets, int64_t extent, struct typemap *map);
 /* Replaces the type of the map by a random type that contains it. Returns false, and leaves *map as
