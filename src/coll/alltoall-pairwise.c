@@ -43,16 +43,33 @@ static void with_neighbors(struct tt_builder *b, const struct tt_call *call, int
     tt_free(started);
 }
 
+/* Returns how many rounds a phase has. In a large team it has several, because a plan may have 256
+ * phases at most. */
+static int rounds_of(int p)
+{
+    enum { PHASES = 128 };
+    return (int)tt_div_up(p - 1, PHASES);
+}
+
+static int phases(const struct tt_call *call, const struct tt_map *map)
+{
+    return call->neighbors || map->p == 1 ? 1 : (int)tt_div_up(map->p - 1, rounds_of(map->p));
+}
+
+static void copy_own(struct tt_builder *b, const struct tt_call *call, int me)
+{
+    struct tt_span mine = tt_block_to(call, me);
+    tt_copy(b, tt_own(TT_OUT, tt_block_from(call, me).off), tt_own(TT_IN, mine.off), mine.len);
+}
+
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
-    (void)phase;
-    int p = map->p;
+    int p = map->p, rounds = rounds_of(p), first = 1 + phase * rounds;
     bool cube = tt_pow2_below(p) == p;
-    struct tt_span mine = tt_block_to(call, me);
-    tt_copy(b, tt_own(TT_OUT, tt_block_from(call, me).off), tt_own(TT_IN, mine.off), mine.len);
+    if (phase == 0) copy_own(b, call, me);
     if (call->neighbors) with_neighbors(b, call, p, me);
-    for (int j = 1; j < p && !call->neighbors; j++) {
+    for (int j = first; j < tt_min(p, first + rounds) && !call->neighbors; j++) {
         int to = cube ? me ^ j : tt_after(p, me, j), from = cube ? to : tt_after(p, me, p - j);
         struct tt_span out = tt_block_to(call, to), in = tt_block_from(call, from);
         tt_started send = tt_send(b, to, tt_own(TT_IN, out.off), out.len);
@@ -71,6 +88,7 @@ const struct tt_algorithm tt_alltoall_pairwise = {
     .refuse = tt_refuse_never,
     .build = build,
     .time = time_ps,
+    .phases = phases,
 };
 
 const struct tt_algorithm tt_alltoallv_pairwise = {
@@ -81,4 +99,5 @@ const struct tt_algorithm tt_alltoallv_pairwise = {
     .source = "Grama et al., section 4.5",
     .refuse = tt_refuse_never,
     .build = build,
+    .phases = phases,
 };

@@ -555,6 +555,33 @@ static void phases_have_values_of_their_own(void **state)
     plans_free(&all);
 }
 
+/* Checks that each phase of an alltoall by `pairwise` has few steps, and that all phases together
+ * send to each other rank once. So a simulation needs memory for a few rounds at a time, and not
+ * for each pair of ranks. */
+static void phases_of_pairwise_are_short(void **state)
+{
+    enum { RANKS = 4000, ME = 17, STEPS = 32 * 4 + 1 /* 32 rounds and a copy */ };
+    static int sends[RANKS];
+    const struct tt_problem problem = plans_problem(TT_COLL_alltoall, RANKS, 8);
+    struct tt_map map = plans_map(RANKS);
+    struct tt_builder *b = tt_builder_new(RANKS, ME, &problem.call, "pairwise");
+    (void)state;
+    assert_non_null(b);
+    int phases = tt_algorithm_phases(&tt_alltoall_pairwise, &problem.call, &map);
+    for (int phase = 0; phase < phases; phase++) {
+        tt_builder_reset(b, RANKS, ME, &problem.call, "pairwise");
+        tt_algorithm_build(&tt_alltoall_pairwise, b, &problem.call, &map, ME, phase);
+        struct tt_plan *plan = tt_builder_finish(b);
+        assert_non_null(plan);
+        assert_in_range(plan->steps_n, 1, STEPS);
+        for (uint32_t i = 0; i < plan->steps_n; i++)
+            if (plan->steps[i].kind == TT_SEND) sends[plan->steps[i].peer]++;
+        tt_plan_free(plan);
+    }
+    for (int r = 0; r < RANKS; r++) assert_int_equal(sends[r], r != ME);
+    tt_builder_free(b);
+}
+
 /* Builds a plan of two phases, the first of which raises a flag `turns` times by `inc`. Returns
  * NULL if that fails. */
 static struct tt_plan *two_phases(struct tt_builder *b, uint32_t turns, int inc)
@@ -597,6 +624,7 @@ int main(void)
         cmocka_unit_test(spanning_algorithms_are_proven_for_long_vectors),
         cmocka_unit_test(every_number_of_lanes_is_proven),
         cmocka_unit_test(phases_have_values_of_their_own),
+        cmocka_unit_test(phases_of_pairwise_are_short),
         cmocka_unit_test(a_phase_with_too_many_values_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
