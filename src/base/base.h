@@ -193,10 +193,10 @@ enum { TT_LANES_LEAST = 1, TT_LANES_MOST = 8 };    /* the least and the most TUT
 #define TT_SLICE_MOST (INT64_C(1) << 40)           /* the most TUTTI_SLICE, in bytes */
 
 /* While the program runs, each rank of a team measures plain stores, and the stores of tt_stream,
- * which bypass the caches. The rank begins to fill windows by tt_stream if plain stores take at
- * least TT_STORES_SLOW times as long, and it returns to plain stores when these are faster
- * (run/filling.c). TUTTI_FILL overrides the measurement. tt_stream is used for pieces of at least
- * TT_STREAM_LEAST bytes. */
+ * which bypass the caches. When the ranks meet, they begin to fill windows by tt_stream if plain
+ * stores take more than TT_STORES_SLOW times as long; run/filling.c describes when a rank changes
+ * the kind of stores later. TUTTI_FILL overrides the measurement. tt_stream is used for pieces of
+ * at least TT_STREAM_LEAST bytes. */
 enum { TT_STORES_SLOW = 3, TT_STREAM_LEAST = 2 << 10 };
 
 /* ---- Clock ---- */

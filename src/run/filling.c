@@ -2,29 +2,23 @@
 #include "run/filling.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "base/base.h"
 
-/* Returns the factor that decides a trial: after the trial, the team uses stores past the caches if
- * plain stores took at least `factor` times as long as stores past the caches. A team that uses
- * plain stores gives them up only if they take TT_STORES_SLOW times as long. A team that uses
- * stores past the caches returns to plain stores as soon as plain stores are faster. It does so
- * although its trials favour plain stores: the lines of a window that is filled past the caches may
- * drop out of the caches of the other ranks, and a plain store to such a line does not have to
- * wait. Measurements on several machines agree with this choice. Between processors that shared no
- * cache, where plain stores made calls longer, they took 1.2 to 10 times as long in a trial.
- * Between processors that shared a cache, plain stores were faster in a trial wherever they made
- * calls shorter. */
-static int64_t factor(const struct tt_filling *f)
-{
-    return f->past ? 1 : TT_STORES_SLOW;
-}
+/* After a trial, a team that uses plain stores gives them up if they took SLOW times as long as
+ * stores past the caches. A team that uses stores past the caches returns to plain stores as soon
+ * as these are faster. Measurements on several machines agree with this choice. Between processors
+ * that shared no cache, plain stores took 1.2 to 10 times as long in a trial where they made calls
+ * longer. Between processors that shared a cache, plain stores were faster in a trial wherever they
+ * made calls shorter. */
+enum { SLOW = 2 };
 
 static void begin_trial(struct tt_filling *f)
 {
     f->left = TT_FILLING_EVERY;
     f->tried = 0;
-    f->least[0] = f->least[1] = INT64_MAX;
+    memset(f->longest, 0, sizeof f->longest);
 }
 
 struct tt_filling tt_filling(bool slow, bool fixed)
@@ -34,9 +28,15 @@ struct tt_filling tt_filling(bool slow, bool fixed)
     return f;
 }
 
+/* Compares the second longest times. The fast pieces of plain stores say little: the lines of a
+ * window that nobody has read for some time may have dropped out of the caches of the other ranks,
+ * and a plain store to such a line does not have to wait. In a long message, this holds for the
+ * first fill of each half of the window. Most later fills wait for lines that another rank has just
+ * read. The longest time does not count, because an interrupt may have made it longer. */
 static void judge(struct tt_filling *f)
 {
-    bool past = f->least[0] >= factor(f) * tt_max(1, f->least[1]);
+    int64_t plain = f->longest[0][1], streamed = tt_max(1, f->longest[1][1]);
+    bool past = plain >= (f->past ? 1 : SLOW) * streamed;
     if (past != f->past && tt_log_on(TT_LOG_boot))
         tt_log("windows are filled by %s from now on",
                past ? "stores that bypass the caches" : "plain stores");
@@ -56,13 +56,19 @@ static int64_t time_piece(tt_filling_store *store, void *what, bool past, int64_
     return tt_clock_ns() - begin;
 }
 
+static void note(int64_t longest[2], int64_t time)
+{
+    longest[1] = tt_max(longest[1], tt_min(longest[0], time));
+    longest[0] = tt_max(longest[0], time);
+}
+
 /* Times both kinds of stores, for one piece each. The kinds take turns to be the first, because the
  * first piece also pays for data that are not in the caches of this rank yet. */
 static void try_both(struct tt_filling *f, tt_filling_store *store, void *what, int64_t piece)
 {
     for (uint32_t i = 0; i < 2; i++) {
         bool past = (f->tried + i) % 2 == 1;
-        f->least[past] = tt_min(f->least[past], time_piece(store, what, past, piece));
+        note(f->longest[past], time_piece(store, what, past, piece));
     }
     if (++f->tried == TT_FILLING_TRIES) judge(f);
 }

@@ -17,7 +17,7 @@
 
 enum {
     TT_FILLING_PIECE = 8 << 10,  /* the most bytes of a piece that is timed */
-    TT_FILLING_TRIES = 3,        /* pieces that a trial stores by each kind of stores */
+    TT_FILLING_TRIES = 5,        /* pieces that a trial stores by each kind of stores */
     TT_FILLING_EVERY = 16 << 20, /* bytes that are stored from one trial to the next */
 };
 
@@ -27,9 +27,9 @@ struct tt_filling {
     /* bytes until the next trial; calls that store too few bytes for a trial do not count */
     int64_t left;
     uint32_t tried; /* pairs of pieces that this trial has timed */
-    /* By kind of stores (plain, past the caches): the least time that a piece of this trial took,
-     * in nanoseconds. */
-    int64_t least[2];
+    /* By kind of stores (plain, past the caches): the longest and the second longest time that a
+     * piece of this trial took, in nanoseconds. */
+    int64_t longest[2][2];
 };
 
 /* Returns the state of a new team. slow: plain stores were slow when the ranks met, so windows are

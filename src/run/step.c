@@ -489,9 +489,11 @@ static inline tutti_status await_flag(struct tt_exec *exec, int32_t peer, uint32
     for (; atomic_load_explicit(word, memory_order_acquire) < want; tt_relax())
         if (++looks >= exec->looks) return TUTTI_AGAIN;
     /* The flag was raised when this rank looked for the first time. So the peer is ahead, and has
-     * written its line of the next execution or soon will. Prefetches that line. */
+     * probably written its lines of the next executions. Prefetches the line of the execution after
+     * the next one: between processors that share no cache, a line takes as long as two short
+     * calls. */
     if (looks == 0)
-        __builtin_prefetch(tt_team_line(t, peer, (exec->slot + 1) & (int)(t->slots - 1)));
+        __builtin_prefetch(tt_team_line(t, peer, (exec->slot + 2) & (int)(t->slots - 1)));
     if (tt_likely(atomic_load_explicit(&line->shape, memory_order_relaxed) == exec->mark))
         return TUTTI_OK;
     return tt_compare_mismatch(t, exec->number, peer);
