@@ -12,9 +12,6 @@
 #include "mpi/drive.h"
 #include "mpi/later.h"
 
-/* If another rank has died, a call fails only after so many seconds, in which the launcher may end
- * the job. Without Tutti, a rank that waits for a dead rank waits until the launcher ends it. */
-enum { LAST_SECONDS = 10 };
 /* After so many tests in vain, a blocking call yields the processor after each further test. */
 enum { LOOKS_BEFORE_YIELD = 200 };
 
@@ -46,9 +43,9 @@ struct tt_mpi_later {
      * made of it; otherwise tt_handle.no_type. */
     struct tt_mpi_reduction *reduction;
     MPI_Datatype derived;
-    unsigned looks;    /* tt_mpi_in_flight.looks when MPICH last polled the request */
-    int64_t failed_ns; /* when the call failed because another rank died; 0: it has not */
-    bool reported;     /* the error handler was called for call.status */
+    unsigned looks;  /* tt_mpi_in_flight.looks when MPICH last polled the request */
+    int64_t last_ns; /* tt_mpi_last_ns of this call; 0: the call has not failed */
+    bool reported;   /* the error handler was called for call.status */
     char error[256];
     atomic_bool active; /* started, and not yet ended */
     bool freed;         /* the program freed the request while the call was active */
@@ -330,7 +327,7 @@ struct tt_mpi_call *tt_mpi_later_new(void)
     later->packs = later->deliveries = (struct copies){0};
     later->reduction = NULL;
     later->derived = tt_handle.no_type;
-    later->failed_ns = 0;
+    later->last_ns = 0;
     later->looks = 0;
     later->freed = false;
     atomic_init(&later->active, false);
@@ -629,8 +626,7 @@ static struct {
 static bool has_ended(struct tt_mpi_later *later)
 {
     struct tt_mpi_call *call = &later->call;
-    if (later->failed_ns)
-        return tt_mpi_now_ns() - later->failed_ns > LAST_SECONDS * INT64_C(1000000000);
+    if (later->last_ns) return tt_mpi_now_ns() >= later->last_ns;
     tutti_status status;
     if (call->prepares) { /* a persistent call has its own team, and its request is used again */
         status = tt_mpi_tutti.request_check(call->request);
@@ -641,9 +637,10 @@ static bool has_ended(struct tt_mpi_later *later)
     }
     if (status == TUTTI_AGAIN) return false;
     call->status = status;
-    if (status != TUTTI_OK) keep_error(later);
-    if (status == TUTTI_ERR_PEER) later->failed_ns = tt_mpi_now_ns();
-    return later->failed_ns == 0;
+    if (status == TUTTI_OK) return true;
+    keep_error(later);
+    later->last_ns = tt_mpi_last_ns(call);
+    return tt_mpi_now_ns() >= later->last_ns;
 }
 
 /* Unpacks the data of a call that has ended, and completes the program's request: the generalized
@@ -749,7 +746,7 @@ void tt_mpi_later_start(struct tt_mpi_later *later)
     remove_failed(later);
     call->status = TUTTI_OK;
     call->code = MPI_SUCCESS;
-    later->failed_ns = 0;
+    later->last_ns = 0;
     later->error[0] = '\0';
     atomic_store_explicit(&later->active, true, memory_order_relaxed);
     do_copies(later, &later->packs, true);

@@ -44,7 +44,9 @@ enum {
 /* How many persistent calls may have teams of their own at the same time. The number is limited
  * because each team takes memory. */
 enum { MOST_PREPARED = 256 };
-/* If another rank died, a rank waits so many seconds for the launcher to end the job. */
+/* If another rank died, a rank waits so many seconds for the launcher to end the job. Without
+ * Tutti, a rank that waits for a dead rank waits until the launcher ends it, and the job is to end
+ * in the same way with Tutti. */
 enum { LAST_SECONDS = 10 };
 
 static struct {
@@ -655,19 +657,6 @@ void tt_mpi_drop(struct tt_mpi_comm *record)
 
 /* ---- Errors ---- */
 
-/* Waits until the launcher ends this process, but at most LAST_SECONDS. Without Tutti, a rank that
- * waits for a dead rank waits until the launcher ends it, and the job is to end in the same way
- * with Tutti. */
-static void wait_for_end(void)
-{
-    time_t end = time(NULL) + LAST_SECONDS;
-    const struct timespec pause = {.tv_nsec = 1000000};
-    while (time(NULL) < end) {
-        tt_mpi_drive_host(NULL);
-        nanosleep(&pause, NULL);
-    }
-}
-
 static int code_of(tutti_status status)
 {
     switch (status) {
@@ -684,6 +673,39 @@ static int code_of(tutti_status status)
 static bool breaks(tutti_status status)
 {
     return status != TUTTI_ERR_ARG && status != TUTTI_ERR_TYPE && status != TUTTI_ERR_UNSUPPORTED;
+}
+
+/* The moment until which this process waits for the launcher to end the job; 0: no call of this
+ * process has failed for a reason that concerns other communicators, too. */
+static _Atomic int64_t last_ns;
+
+/* Returns whether this rank counts as failed in all its teams from now on, because of an error of
+ * its own. The preparation of a persistent call breaks no team if it lacks memory. */
+static bool gives_up(const struct tt_mpi_call *call)
+{
+    if (call->status == TUTTI_ERR_MISMATCH) return true;
+    return call->status != TUTTI_ERR_PEER && breaks(call->status) && !call->prepares;
+}
+
+/* The first error counts: threads whose calls fail at the same time agree on one moment. */
+int64_t tt_mpi_last_ns(const struct tt_mpi_call *call)
+{
+    bool peer = call->status == TUTTI_ERR_PEER;
+    int64_t now = tt_mpi_now_ns(), before = 0;
+    int64_t last = peer ? now + LAST_SECONDS * INT64_C(1000000000) : now;
+    if (!peer && !gives_up(call)) return now;
+    return atomic_compare_exchange_strong(&last_ns, &before, last) || !peer ? last : before;
+}
+
+/* Waits until the launcher ends this process, or until tt_mpi_last_ns. */
+static void wait_for_end(const struct tt_mpi_call *call)
+{
+    const int64_t end = tt_mpi_last_ns(call);
+    const struct timespec pause = {.tv_nsec = 1000000};
+    while (tt_mpi_now_ns() < end) {
+        tt_mpi_drive_host(NULL);
+        nanosleep(&pause, NULL);
+    }
 }
 
 /* Records that a call has failed. Returns whether an earlier call on the communicator had broken
@@ -703,7 +725,7 @@ int tt_mpi_failed(const struct tt_mpi_call *call, const char *earlier)
                        : call->code == MPI_ERR_NO_MEM ? "no memory for the data of this call"
                                                       : tt_mpi_tutti.error();
     bool again = fails_again(call);
-    if (!earlier && !again && call->status == TUTTI_ERR_PEER) wait_for_end();
+    if (!earlier && !again) wait_for_end(call);
     if (text[0])
         tt_mpi_say("%s: %s%s", tt_mpi_names[call->function],
                    again ? "an earlier call on this communicator has failed: " : "", text);

@@ -55,13 +55,20 @@ void tt_mpi_drop_prepared(tutti_team *team);
  * for no other rank. */
 #define tt_mpi_drop TT_MPI_OWN(drop)
 void tt_mpi_drop(struct tt_mpi_comm *record);
+/* Returns the moment (tt_mpi_now_ns) before which the error call->status of a call that has just
+ * failed must not be reported. If a rank has died, the launcher first gets time to end the job, but
+ * only once in a process: if it has let the job go on, it will not end the job because of the next
+ * error. It gets no time if a call of this rank failed before for another reason, such as calls
+ * that do not match: this rank then counts as failed in all its teams, which need not mean that a
+ * rank has died. */
+#define tt_mpi_last_ns TT_MPI_OWN(last_ns)
+int64_t tt_mpi_last_ns(const struct tt_mpi_call *call);
 /* Reports the error call->status of a call: prints a line with a text, calls the error handler of
  * call->comm (if that is a communicator) with MPI's code for this error, and returns this code.
  * `earlier` is the text to print if the error was found some time ago, in a nonblocking call; "":
- * the caller has printed it. NULL: the error was found just now. The function then prints Tutti's
- * text for it, and if a rank has died, first gives the launcher time to end the job. If an earlier
- * call on the communicator has broken its team, Tutti's text is about that earlier call, and the
- * printed line says so. */
+ * the caller has printed it. NULL: the error was found just now. The function then waits until
+ * tt_mpi_last_ns, and prints Tutti's text for the error. If an earlier call on the communicator has
+ * broken its team, Tutti's text is about that earlier call, and the printed line says so. */
 #define tt_mpi_failed TT_MPI_OWN(failed)
 int tt_mpi_failed(const struct tt_mpi_call *call, const char *earlier);
 

@@ -205,6 +205,8 @@ printf 'handler: class %d\n' "$class" "$class" | cmp - out || fail 'the error ha
 grep -q '^tutti: MPI: MPI_Allreduce: rank [0-2] called ' err || fail 'no word about the counts'
 [ "$(grep -c '^tutti: MPI: MPI_Barrier: an earlier call on this communicator has failed: rank [0-2] called allreduce' err)" -eq 3 ] ||
     fail 'no word about the earlier call'
+[ "$(grep -cE '^tutti: MPI: MPI_Barrier: (this rank counts as failed: )?rank [0-2] cannot go on: the calls of the ranks do not match' err)" -eq 3 ] ||
+    fail 'no word about the call on another communicator'
 
 # ---- A rank that is killed ----
 
