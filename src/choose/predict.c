@@ -107,13 +107,16 @@ static bool await_apart(struct tt_predictor *s, struct tt_follow *r, const struc
     return true;
 }
 
-static bool await_flag(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step)
+static bool await_flag(struct tt_predictor *s, struct tt_follow *r, int lane,
+                       const struct tt_plain *step)
 {
     if (tt_unlikely(tt_is_apart(s, r->me, step->peer))) return await_apart(s, r, step);
     int64_t at =
         raised_at(flag_of(s, step->peer, step->lane), (uint64_t)r->call << 32 | step->value);
     int64_t line = tt_line_near(s, &s->rank[step->peer], r->me);
-    if (s->leader) s->asked[r->me * s->p + step->peer] = (uint64_t)r->call << 32 | step->value;
+    if ((uint32_t)lane != step->lane) s->leader = NULL; /* only predict-repeat.c needs a leader */
+    if (s->leader)
+        s->asked[tt_pair_lane(s, r->me, step->peer, lane)] = (uint64_t)r->call << 32 | step->value;
     if (at == TT_PREDICT_NEVER) return tt_wait_until(s, r, step->peer, at);
     if (at + line > tt_core_of(s, r)->now_ps) return tt_wait_until(s, r, step->peer, at + line);
     bool waited = tt_resume(s, r, step->peer);
@@ -133,7 +136,7 @@ static bool do_step(struct tt_predictor *s, struct tt_follow *r, int lane,
     case TT_RECV: return tt_message_recv(s, r, lane, step);
     case TT_WAIT: return tt_message_wait(s, r, lane, step);
     case TT_SIGNAL: return signal_flag(s, r, lane, step);
-    case TT_AWAIT: return await_flag(s, r, step);
+    case TT_AWAIT: return await_flag(s, r, lane, step);
     case TT_PUT:
     case TT_GET: tt_under_way_of(&r->lane[lane], step)->channel = NULL; /* fall through */
     case TT_COPY:
@@ -490,6 +493,7 @@ static void close_all(struct tt_predictor *s)
     tt_free(s->asked);
     tt_free(s->saved.asked);
     tt_free(s->saved.rank);
+    tt_free(s->saved.lane);
     tt_free(s->saved.channel);
     tt_free(s->rank);
     tt_free(s->core);
@@ -538,23 +542,22 @@ static uint32_t longest_loop(const struct tt_plan *plan)
 }
 
 /* Sets s->leader to the rank whose plan has the longest loop, or to NULL if no turns will be
- * skipped: if no loop has LEAST_TURNS turns, if plans have several lanes, or if the ranks are on
- * several nodes. Returns false if there is no memory. */
+ * skipped, because no loop has LEAST_TURNS turns. Returns false if there is no memory. */
 static bool open_leader(struct tt_predictor *s)
 {
     uint32_t most = LEAST_TURNS - 1;
-    size_t pairs = (size_t)(s->p * s->p);
+    size_t lanes = (size_t)(s->p * s->lanes), pairs = (size_t)s->p * lanes;
     for (int r = 0; r < s->p; r++) {
         uint32_t turns = longest_loop(s->rank[r].plan);
         if (turns > most) s->leader = &s->rank[r];
         most = turns > most ? turns : most;
     }
-    if (s->lanes > 1 || s->hosts) s->leader = NULL;
     if (!s->leader) return true;
     s->asked = tt_calloc(pairs, sizeof *s->asked);
     s->saved.asked = tt_calloc(pairs, sizeof *s->saved.asked);
     s->saved.rank = tt_calloc((size_t)s->p, sizeof *s->saved.rank);
-    return s->asked && s->saved.asked && s->saved.rank;
+    s->saved.lane = tt_calloc(lanes, sizeof *s->saved.lane);
+    return s->asked && s->saved.asked && s->saved.rank && s->saved.lane;
 }
 
 /* Lets all processors begin at time 0. Where ranks take turns, a rank that finds nothing yet passes
@@ -669,6 +672,7 @@ static tutti_status predict(const struct tt_algorithm *algorithm, const struct t
         prediction->time_ps = TT_PREDICT_MORE;
     else if (s.status == TUTTI_OK)
         s.status = sum_up(&s, prediction);
+    prediction->followed = s.steps - s.skipped;
     close_all(&s);
     return s.status;
 }

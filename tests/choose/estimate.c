@@ -120,10 +120,15 @@ static void a_lack_of_memory_is_forgotten(void **state)
 static void choice_of(const char *coll, const char *size, int p, int cores, bool commutes)
 {
     char text[100];
+    int node[TT_PREDICT_RANKS];
+    struct tt_problem problem;
     struct tt_machine m = measured_model();
-    snprintf(text, sizeof text, "%s/%s/p%d", coll, size, p);
-    struct tt_call call = call_of(text);
+    add_network(&m);
+    snprintf(text, sizeof text, coll, size, p);
+    assert_int_equal(tt_problem_parse(text, &problem, NULL), TUTTI_OK);
+    struct tt_call call = problem.call;
     struct tt_map map = map_of(p, cores, &m);
+    tt_problem_map(&problem, &map, node);
     if (tt_coll_has_op(call.coll)) call.commutes = commutes;
     const struct tt_algorithm *a = tt_estimate(NULL, &call, &map, NULL),
                               *best = fastest(&call, &map);
@@ -135,9 +140,11 @@ static void choice_of(const char *coll, const char *size, int p, int cores, bool
 static void the_rest_need_not_be_followed(void **state)
 {
     static const char *const colls[] = {
-        "bcast/u8",    "reduce/f64/sum", "allreduce/f64/sum", "reduce_scatter_block/f64/sum",
-        "gather/u8",   "allgather/u8",   "alltoall/u8",       "scatter/u8",
-        "scan/f64/sum"};
+        "bcast/u8/%s/p%d",          "reduce/f64/sum/%s/p%d",
+        "allreduce/f64/sum/%s/p%d", "reduce_scatter_block/f64/sum/%s/p%d",
+        "gather/u8/%s/p%d",         "allgather/u8/%s/p%d",
+        "alltoall/u8/%s/p%d",       "scatter/u8/%s/p%d",
+        "scan/f64/sum/%s/p%d"};
     static const char *const sizes[] = {"8", "4K", "64K", "512K", "2M"};
     static const int ranks[] = {3, 8, 16};
     int cases = 0;
@@ -230,20 +237,6 @@ static void history_does_not_matter(void **state)
             assert_null(a->refuse(&call, &map));
             assert_ptr_equal(a, tt_estimate(NULL, &call, &map, NULL));
         }
-    }
-}
-
-/* Gives the model a network in which a message takes 20 us and 1 ns for each byte. */
-static void add_network(struct tt_machine *m)
-{
-    const int64_t us_ps = 1000000, byte_ps = 1000;
-    m->network.look = us_ps / 2;
-    for (int i = 0; i < TT_MACHINE_POINTS; i++) {
-        int64_t bytes_ps = byte_ps * tt_machine_bytes[i];
-        m->network.wire[TT_MACHINE_wire_time][i] = 20 * us_ps + bytes_ps;
-        m->network.wire[TT_MACHINE_wire_send][i] = 3 * us_ps + bytes_ps / 4;
-        m->network.wire[TT_MACHINE_wire_receive][i] = 4 * us_ps + bytes_ps / 4;
-        m->network.wire[TT_MACHINE_wire_gap][i] = 4 * us_ps + bytes_ps;
     }
 }
 
