@@ -314,12 +314,19 @@ static int64_t work_for_call(const struct tt_predictor *s)
 }
 
 /* Returns what work_for_call would return if processors that move bytes at the same time did not
- * slow each other down. This time hardly differs from call to call. */
+ * slow each other down. This time hardly differs from call to call. If ranks send messages, a rank
+ * that is in an early call may already have worked for messages of ranks that are in later calls,
+ * so the work is divided by as many calls as any rank has begun. */
 static int64_t alone_for_call(const struct tt_predictor *s)
 {
     int64_t most = 0;
-    for (int c = 0; c < s->cores; c++)
-        most = tt_max(most, s->core[c].alone_ps / calls_of(s, &s->core[c]));
+    int begun = 1;
+    for (int c = 0; s->channel && c < s->cores; c++)
+        begun = (int)tt_max(begun, calls_of(s, &s->core[c]));
+    for (int c = 0; c < s->cores; c++) {
+        int calls = s->channel ? begun : calls_of(s, &s->core[c]);
+        most = tt_max(most, s->core[c].alone_ps / calls);
+    }
     return most;
 }
 
@@ -367,12 +374,14 @@ static int64_t end_at_least(const struct tt_predictor *s, int64_t begin, int64_t
 
 /* Returns true if it is known at the time `now` that a call takes longer than most_ps. The work for
  * a call is compared with most_ps first, reduced by a margin (WORK_MARGIN), because it varies: in
- * one call a step finds its signal at once, and in another call the same step has to wait. */
+ * one call a step finds its signal at once, and in another call the same step has to wait. The time
+ * for which a link is busy does not vary. */
 static bool takes_more(const struct tt_predictor *s, int64_t now)
 {
     int ended = s->ended, warm = warm_calls(s), last;
     int64_t begin = ended > 0 ? end_of(s, ended - 1, &last) : 0, alone = alone_for_call(s);
     if (alone - alone / WORK_MARGIN > s->most_ps) return true;
+    if (s->hosts && tt_wire_for_call(s) > s->most_ps) return true;
     if (calls_follow(s) && (now - begin) / 2 > s->most_ps) return true;
     /* After STEPS_SOME steps, the prediction ends with the second call. The predicted time is then
      * that of the second call, which has taken now - begin so far. */
