@@ -3,10 +3,14 @@
  * Measures what a choice by estimate costs, under the model of this machine (TUTTI_MACHINE), or
  * under a made-up one if none is known. The arguments are numbers of ranks (2, 4, 8 and 16).
  *
- *   ranking   for each collective, number of ranks and number of processors: the size for which
+ *   ranking   for each collective and number of ranks, nodes and processors: the size for which
  *             ranking all algorithms takes longest, the processor time for this size, and the sum
  *             of the processor times for all sizes
  *   lookup    the time of an estimate whose ranking is known
+ *
+ * On one node there are two processors, or one for each rank. There are also two nodes, and as many
+ * nodes as ranks, where each rank has a processor. If the model has no network, a made-up one joins
+ * the nodes.
  *
  * The output is one line of JSON for each figure. Each time is the least of several: other programs
  * only make it longer.
@@ -46,16 +50,36 @@ static void find_model(void)
     make_up_model();
 }
 
-static struct tt_map map_of(int p, int cores)
+/* Adds a network in which a message takes 10 us, and 0.1 ns for each byte. */
+static void make_up_network(void)
 {
+    enum { TIME_PS = 10000000, WORK_PS = 3000000, BYTE_PS = 100 };
+    struct tt_machine_network *n = &machine.network;
+    if (tt_machine_has_network(&machine)) return;
+    n->look = WORK_PS / 10;
+    for (int i = 0; i < TT_MACHINE_POINTS; i++) {
+        int64_t bytes_ps = BYTE_PS * tt_machine_bytes[i];
+        n->wire[TT_MACHINE_wire_time][i] = TIME_PS + bytes_ps;
+        n->wire[TT_MACHINE_wire_send][i] = n->wire[TT_MACHINE_wire_receive][i] =
+            WORK_PS + bytes_ps / 2;
+        n->wire[TT_MACHINE_wire_gap][i] = WORK_PS + bytes_ps;
+    }
+}
+
+/* Returns the map of p ranks on nodes with equally many ranks. */
+static struct tt_map map_of(int p, int nodes, int cores)
+{
+    static int node[TT_RANKED_SIZES];
+    for (int r = 0; r < p; r++) node[r] = r / (p / nodes);
     return (struct tt_map){.p = p,
+                           .node = nodes > 1 ? node : NULL,
                            .cores = cores,
                            .win_bytes = 128 << 10,
                            .eager = 8 << 10,
                            .reads = true,
                            .writes = true,
                            .read_cost = 1,
-                           .nodes = 1,
+                           .nodes = nodes,
                            .estimates = true,
                            .machine = &machine};
 }
@@ -89,10 +113,10 @@ static double time_ranking(const struct tt_call *call, const struct tt_map *map)
     return least;
 }
 
-static void measure_rankings(enum tt_coll coll, int p, int cores)
+static void measure_rankings(enum tt_coll coll, int p, int nodes, int cores)
 {
     int64_t counts[TT_RANKED_SIZES];
-    struct tt_map map = map_of(p, cores);
+    struct tt_map map = map_of(p, nodes, cores);
     double most = 0, all = 0;
     int at = LEAST;
     for (int log2 = LEAST; log2 <= MOST; log2++) {
@@ -103,16 +127,16 @@ static void measure_rankings(enum tt_coll coll, int p, int cores)
         most = each;
         at = log2;
     }
-    printf("{\"target\": \"ranking\", \"collective\": \"%s\", \"ranks\": %d, \"cores\": %d, "
-           "\"bytes\": %d, \"ns\": %.0f, \"all_ns\": %.0f}\n",
-           tt_coll_name(coll), p, cores, 1 << at, 1e9 * most, 1e9 * all);
+    printf("{\"target\": \"ranking\", \"collective\": \"%s\", \"ranks\": %d, \"nodes\": %d, "
+           "\"cores\": %d, \"bytes\": %d, \"ns\": %.0f, \"all_ns\": %.0f}\n",
+           tt_coll_name(coll), p, nodes, cores, 1 << at, 1e9 * most, 1e9 * all);
 }
 
 static void measure_lookup(void)
 {
     static struct tt_rankings kept;
     int64_t counts[TT_RANKED_SIZES];
-    struct tt_map map = map_of(4, 2);
+    struct tt_map map = map_of(4, 1, 2);
     double least = 1e9;
     for (int batch = 0; batch < BATCHES; batch++) {
         double begin = processor_seconds();
@@ -130,8 +154,10 @@ static void measure_ranks(int p)
 {
     for (int c = 0; c < TT_COLLS; c++) {
         if (tt_coll_pairs((enum tt_coll)c)) continue;
-        measure_rankings((enum tt_coll)c, p, 2);
-        if (p > 2) measure_rankings((enum tt_coll)c, p, p);
+        measure_rankings((enum tt_coll)c, p, 1, 2);
+        if (p > 2) measure_rankings((enum tt_coll)c, p, 1, p);
+        if (p > 2 && p % 2 == 0) measure_rankings((enum tt_coll)c, p, 2, p);
+        measure_rankings((enum tt_coll)c, p, p, p);
     }
 }
 
@@ -139,6 +165,7 @@ int main(int argc, char **argv)
 {
     static const int ranks[] = {2, 4, 8, 16};
     find_model();
+    make_up_network();
     for (int i = 1; i < argc; i++) {
         int p = atoi(argv[i]);
         if (p < 2 || p > TT_RANKED_SIZES) die("not a number of ranks from 2 on: '%s'", argv[i]);

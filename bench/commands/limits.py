@@ -68,7 +68,7 @@ class Limits:
         lines = self.run([self.tutti.programs["ranking"]])[0]
         worst = max((line for line in lines if line["target"] == "ranking"), key=lambda line: line["ns"])
         words = (f"{worst['collective']} of {report.size_text(worst['bytes'])} on {worst['ranks']} ranks with "
-                 f"{worst['cores']} processors")
+                 f"{worst['cores']} processors on {worst['nodes']} nodes")
         lookup = next(line["ns"] for line in lines if line["target"] == "lookup")
         return [report.target(f"ranking the algorithms by the model, the slowest, {words} (ns)", worst["ns"], 5e6),
                 report.target("finding a ranking that is known (ns)", lookup, 100)]

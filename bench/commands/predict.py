@@ -7,11 +7,11 @@ over the repeats. The command also says what each way to choose costs: the measu
 chooses, divided by that of the fastest algorithm.
 
 A host may move the processors of a virtual machine, which changes the times of exchanging a cache
-line and of accesses to the caches. So the command calibrates before and after the points of each
-collective and number of ranks. If the exchange of a line took another time afterwards, it measures
-these points again, up to three times in all (--tries). It prints for how many of these groups of points the
-machine changed in the last measurement, too. With --tries 0 it calibrates only once in each repeat, and does not look
-whether the machine changes.
+line, of accesses to the caches, and of messages. So the command calibrates before and after the
+points of each collective and number of ranks. If the exchange of a line, or with --nodes a message,
+took another time afterwards, it measures these points again, up to three times in all (--tries). It
+prints for how many of these groups of points the machine changed in the last measurement, too. With
+--tries 0 it calibrates only once in each repeat, and does not look whether the machine changes.
 
 With --nodes, the ranks act as on several nodes, which have equally many ranks and send each other messages over the
 network library. The calibration then measures these messages, too.
@@ -30,7 +30,10 @@ COLLECTIVES = ["barrier", "bcast", "reduce", "allreduce", "reduce_scatter_block"
                "scatter", "scan", "exscan"]
 SIZES = [8, 1 << 10, 8 << 10, 64 << 10, 512 << 10, 4 << 20]
 NEAR = 0.15
-STEADY = 1.3  # if two times of exchanging a line differ by less than this factor, the machine has not changed
+STEADY = 1.3  # if two measured times differ by less than this factor, the machine has not changed
+# The lines of a model, and the column, with a time that shows whether the machine changes:
+# exchanging a line; with --nodes also messages of 8 bytes and of 64 KiB
+SHOWING = {"a line": ("line", 1), "a message of 8 bytes": ("wire_time", 1), "a message of 64K": ("wire_time", 6)}
 SIDE = 420
 
 
@@ -69,6 +72,19 @@ def options():
     return chosen
 
 
+def times_of(model):
+    """Returns the times of a model that SHOWING names, if the model has them."""
+    lines = {words[0]: words for words in map(str.split, model) if words}
+    return {what: int(lines[name][at]) for what, (name, at) in SHOWING.items() if name in lines}
+
+
+def changes(before, now):
+    """Says which of the times changed; "": none."""
+    changed = [what for what in before.keys() & now.keys()
+               if max(before[what], now[what]) > STEADY * min(before[what], now[what])]
+    return "; ".join(f"{what} takes {now[what]} ps, before {before[what]} ps" for what in sorted(changed))
+
+
 class Predictions:
     def __init__(self, chosen, folder):
         self.chosen = chosen
@@ -79,7 +95,7 @@ class Predictions:
         self.points = {}  # (collective, bytes, ranks, algorithm): [(predicted, measured)]
         self.picked = {}  # (collective, bytes, ranks): {way: algorithm}
         self.groups = self.unsteady = 0  # (collective, ranks) measured; those during which the machine changed
-        self.line = None  # time of exchanging a line in the last calibration
+        self.times = {}  # the times of the last calibration that SHOWING names, in ps
 
     def run(self, words, settings=None):
         """Returns the output of a command, parsed if it is JSON, else as lines; None after an error, which is
@@ -104,7 +120,7 @@ class Predictions:
         return {row["algorithm"]: row["min_us" if self.chosen.least else "median_us"] for row in rows or []}
 
     def calibrate(self):
-        """Measures the model. Returns whether exchanging a line takes about as long as before."""
+        """Measures the model. Returns a text that says which times have changed; "": none."""
         if self.chosen.first_use:
             self.calibrate_briefly()
         elif self.run(["calibrate"]) is None:
@@ -113,9 +129,8 @@ class Predictions:
         if self.chosen.nodes > 1 and self.run(network, {"TUTTI_NODES": "1,1"}) is None:
             raise peers.Stop("tutti calibrate --network failed")
         with open(self.settings["TUTTI_MACHINE"]) as model:
-            line = next(int(words[1]) for words in map(str.split, model) if words[:1] == ["line"])
-        before, self.line = self.line or line, line
-        return max(before, line) <= STEADY * min(before, line)
+            before, self.times = self.times, times_of(model)
+        return changes(before, self.times)
 
     def calibrate_briefly(self):
         """Lets a job measure the model. If other programs disturb it, the job does not keep the model."""
@@ -143,12 +158,12 @@ class Predictions:
     def group(self, name, ranks):
         for _ in range(max(1, self.chosen.tries)):
             found = {size: self.point(name, size, ranks) for size in ([0] if name == "barrier" else self.chosen.sizes)}
-            before, steady = self.line, self.chosen.tries == 0 or self.calibrate()
-            if steady:
+            changed = self.calibrate() if self.chosen.tries else ""
+            if not changed:
                 break
-            say(f"the machine changed during {name} on {ranks} ranks: a line takes {self.line} ps, before {before} ps")
+            say(f"the machine changed during {name} on {ranks} ranks: {changed}")
         self.groups += 1
-        self.unsteady += not steady
+        self.unsteady += bool(changed)
         for size, (times, picked) in found.items():
             for algorithm, pair in times.items():
                 self.points.setdefault((name, size, ranks, algorithm), []).append(pair)

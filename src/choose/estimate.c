@@ -79,12 +79,14 @@ static void insert(struct ranked *r, int index, int64_t time_ps)
     r->time_ps[at] = time_ps;
 }
 
-/* The algorithms that apply, in the order of the lengths of their plans. The times of short plans
- * are predicted first, because this takes least. The prediction of a longer plan then stops as soon
- * as its time is known to exceed a limit, which depends on the least time so far (rank_all). */
+/* The algorithms that apply, in the order in which their times are predicted. The prediction of a
+ * further plan stops as soon as its time is known to exceed a limit, which depends on the least
+ * time so far (rank_all). So the choice of the table comes first, which is seldom slow, and then
+ * come short plans, because following them takes least. */
 struct runners {
     int n, index[ALGORITHMS];
-    int64_t steps[ALGORITHMS];
+    int64_t steps[ALGORITHMS]; /* about how many steps the plan of rank 0 has; -1: the choice of the
+                                * table */
 };
 
 static void add_runner(struct runners *runners, int index, int64_t steps)
@@ -143,7 +145,7 @@ static void rank_all(const struct tt_call *call, const struct tt_map *map, const
     for (int i = 0; tt_algorithms[i]; i++) {
         const struct tt_algorithm *a = tt_algorithms[i];
         if (a->coll == call->coll && !is_among(known, n, i) && !a->refuse(call, map))
-            add_runner(&runners, i, steps_of(a, call, map));
+            add_runner(&runners, i, a == tabled ? -1 : steps_of(a, call, map));
     }
     for (int i = 0; i < runners.n; i++) {
         const struct tt_algorithm *a = tt_algorithms[runners.index[i]];

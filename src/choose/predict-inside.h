@@ -122,16 +122,16 @@ struct tt_saved {
     uint64_t *asked;
     struct tt_core core[TT_PREDICT_RANKS];
     int64_t busy_until_ps[TT_PREDICT_RANKS];
-    struct tt_saved_rank {
-        struct tt_follow rank;
+    struct tt_follow *rank;
+    struct tt_saved_lane {
         struct tt_follow_lane lane;
-        int raised; /* how many times the rank's flag was raised */
-    } * rank;
+        int raised; /* how many times the lane's flag was raised */
+    } * lane;       /* one for each lane of each rank, at the place of its flag in tt_predictor */
     struct tt_saved_channel {
         int n, posted, read;
         struct tt_sent last[TT_LAST_SENT]; /* the last message of the channel comes first */
-    } * channel;                           /* one for each pair of ranks: p * p; NULL: there was no
-                                            * message yet */
+    } * channel;                           /* one for each pair of ranks and lane; NULL: there was
+                                            * no message yet */
 };
 
 struct tt_predictor {
@@ -151,7 +151,7 @@ struct tt_predictor {
     uint8_t core_of[TT_PREDICT_RANKS];
     struct tt_follow *on[TT_PREDICT_RANKS]; /* the ranks, ordered by their processors */
     int ended;                              /* how many calls all ranks have ended */
-    int64_t steps, eager_most;
+    int64_t steps, skipped, eager_most;     /* skipped: how many of the steps were skipped */
     /* Sets of ranks (1 << rank). waiters[0]: the ranks that wait until all ranks have ended an
      * earlier call. waiters[1]: those that wait for a message. waiters[2 + r]: those that wait for
      * a flag of rank r. */
@@ -165,11 +165,14 @@ struct tt_predictor {
         int64_t len, time_ps;
     } last[TT_MACHINE_TABLES_N]; /* for each table: the length for which it was last used, and the
                                   * time that it gave */
-    /* For predict-repeat.c. leader: the rank whose turns are looked at (NULL: no plan has long
-     * loops). outer, inner: the present turns of the leader's outer and inner loop. turns: how many
-     * turns the leader has begun since turns were last skipped. asked[r * p + w]: the last flag
-     * value of rank w that rank r awaited. */
+    /* For predict-repeat.c. leader: the rank whose turns are looked at (NULL: no turns are
+     * skipped); leads: its first lane that was in a loop when it last began a turn. outer, inner:
+     * the turns of the outer and inner loop of this lane. turns: how many turns it has begun since
+     * it entered the loop, or since turns were last skipped. asked: for each pair of ranks and
+     * lane, the last flag value that this lane of the first rank awaited from the same lane of
+     * the second. */
     struct tt_follow *leader;
+    const struct tt_follow_lane *leads;
     uint32_t outer, inner, turns;
     uint64_t *asked;
     struct tt_saved saved;
@@ -183,11 +186,13 @@ struct tt_predictor {
      * link moves LINK_BYTES bytes; 0: the link does not limit messages. out_free_ps, in_free_ps:
      * from when on the link of a node is free for messages out of the node and into it;
      * out_busy_ps, in_busy_ps: how long the link moves all messages so far; the index is the first
-     * rank of the node. */
+     * rank of the node. wire_until_ps: when the last of these messages, signals and
+     * acknowledgements arrives. */
     const int *hosts;
     int64_t signal_ps, link_ps, wire_eager;
     int64_t out_free_ps[TT_PREDICT_RANKS], in_free_ps[TT_PREDICT_RANKS];
     int64_t out_busy_ps[TT_PREDICT_RANKS], in_busy_ps[TT_PREDICT_RANKS];
+    int64_t wire_until_ps;
     struct tt_wire_flag *wire_flag; /* one for each pair of ranks and lane; NULL: no signal went to
                                      * another node yet */
     bool is_own;
@@ -267,6 +272,12 @@ bool tt_message_take_any(struct tt_predictor *s, struct tt_follow *r);
  * say what messages between nodes cost. */
 void tt_wire_place(struct tt_predictor *s);
 void tt_wire_close(struct tt_predictor *s);
+/* Returns the index of what belongs to this lane of a pair of ranks. */
+static inline int tt_pair_lane(const struct tt_predictor *s, int one, int other, int lane)
+{
+    return (one * s->p + other) * s->lanes + lane;
+}
+
 /* Returns the time at which the receiver can take a message to another node whose transfer begins
  * at `begin`. */
 int64_t tt_wire_arrives(struct tt_predictor *s, int from, int to, int64_t len, int64_t begin);

@@ -13,7 +13,7 @@ static struct tt_follow_channel *channel_between(struct tt_predictor *s, int fro
         s->channel = tt_calloc(n, sizeof *s->channel);
         if (!s->channel) s->status = tt_fail(TUTTI_ERR_MEMORY, "no memory for a prediction");
     }
-    return s->channel ? &s->channel[(from * s->p + to) * s->lanes + lane] : NULL;
+    return s->channel ? &s->channel[tt_pair_lane(s, from, to, lane)] : NULL;
 }
 
 /* Starts the transfer of message i of the channel from rank `from` to rank `to` on another node.
@@ -27,9 +27,10 @@ static void transfer(struct tt_predictor *s, int from, int to, struct tt_follow_
     sent->at_ps = tt_wire_arrives(s, from, to, sent->len, begin);
     bool follows = i > 0 && c->sent[i - 1].at_ps != TT_PREDICT_NEVER;
     if (follows) sent->at_ps = tt_max(sent->at_ps, c->sent[i - 1].at_ps);
+    int64_t known = sent->at_ps + (sent->rendezvous ? tt_wire_acknowledged(s, sent->len) : 0);
+    s->wire_until_ps = tt_max(s->wire_until_ps, known);
     tt_wake_one(s, to, TT_A_MESSAGE, sent->at_ps);
-    if (sent->rendezvous)
-        tt_wake_one(s, from, TT_A_MESSAGE, sent->at_ps + tt_wire_acknowledged(s, sent->len));
+    if (sent->rendezvous) tt_wake_one(s, from, TT_A_MESSAGE, known);
 }
 
 /* Starts a send to another node. The data of a long message move when the receiver has posted its

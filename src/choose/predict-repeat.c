@@ -20,6 +20,10 @@
  *       stay as they are.
  *     - The values that a rank awaits grow as fast as the values to which the flag is raised.
  *       Otherwise the rank would come to await a value that is not there yet.
+ *     - No rank has sent a message or signal to another node in the period, or taken one, and none
+ *       has arrived. The next one arrives after the periods that are passed. So what goes between
+ *       nodes is the same as in the earlier state, and its times stay as they are. Most long loops
+ *       are within nodes: nodes move slices through windows, and long messages to each other.
  *     - Ranges that return to their first place after some turns (tt_rotating in plan.h) begin at
  *       the same place as in the earlier state, and steps whose length varies have the same length.
  *
@@ -47,9 +51,15 @@ static uint32_t turn_of(const struct tt_iter *iter, int depth)
     return iter->depth > depth ? iter->loop[depth].turn : 0;
 }
 
+/* Returns the number of pairs of ranks, times the number of lanes. */
+static int pair_lanes(const struct tt_predictor *s)
+{
+    return s->p * s->p * s->lanes;
+}
+
 static void save_channels(struct tt_predictor *s)
 {
-    size_t n = (size_t)(s->p * s->p);
+    size_t n = (size_t)pair_lanes(s);
     if (!s->saved.channel) s->saved.channel = tt_calloc(n, sizeof *s->saved.channel);
     for (size_t i = 0; s->saved.channel && i < n; i++) {
         const struct tt_follow_channel *c = &s->channel[i];
@@ -68,15 +78,15 @@ static void save(struct tt_predictor *s, int64_t now)
     s->saved.turns = s->turns;
     s->saved.waiters[0] = s->waiters[0];
     s->saved.waiters[1] = s->waiters[1];
-    memcpy(s->saved.asked, s->asked, (size_t)(s->p * s->p) * sizeof *s->asked);
+    memcpy(s->saved.asked, s->asked, (size_t)pair_lanes(s) * sizeof *s->asked);
     memcpy(s->saved.core, s->core, (size_t)s->cores * sizeof *s->core);
     memcpy(s->saved.busy_until_ps, s->busy_until_ps, sizeof s->busy_until_ps);
     for (int i = 0; i < s->p; i++) {
         const struct tt_follow *r = &s->rank[i];
-        struct tt_saved_rank *to = &s->saved.rank[i];
-        to->rank = *r;
-        to->lane = *r->lane;
-        to->raised = s->flag[i].n;
+        s->saved.rank[i] = *r;
+        for (int k = 0; k < (int)r->plan->lanes; k++)
+            s->saved.lane[i * s->lanes + k] =
+                (struct tt_saved_lane){r->lane[k], s->flag[i * s->lanes + k].n};
     }
     if (s->channel) save_channels(s);
 }
@@ -89,11 +99,12 @@ static bool alike_time(const struct tt_predictor *s, int64_t before, int64_t tim
     return tt_max(before - s->saved.now_ps, 0) == tt_max(time - now, 0);
 }
 
-static bool alike_flags(const struct tt_predictor *s, int rank, int64_t now)
+/* Compares the log of flag i, the flag of a lane of a rank. */
+static bool alike_flag(const struct tt_predictor *s, int i, int64_t now)
 {
-    const struct tt_flag_log *log = &s->flag[rank];
+    const struct tt_flag_log *log = &s->flag[i];
     int64_t line = s->line_most_ps;
-    int was = s->saved.rank[rank].raised, n = log->n;
+    int was = s->saved.lane[i].raised, n = log->n;
     if (n == was) return true;
     if (was == 0 || log->raise[was - 1].value >> 32 != log->raise[n - 1].value >> 32) return false;
     const struct tt_raise *a = &log->raise[was - 1], *b = &log->raise[n - 1];
@@ -145,7 +156,7 @@ static bool alike_channel(const struct tt_predictor *s, int i, int64_t now)
 static bool alike_channels(const struct tt_predictor *s, int64_t now)
 {
     if (!s->channel) return true;
-    for (int i = 0; i < s->p * s->p; i++)
+    for (int i = 0; i < pair_lanes(s); i++)
         if (!alike_channel(s, i, now)) return false;
     return true;
 }
@@ -160,11 +171,12 @@ static uint64_t last_value(const struct tt_flag_log *log, int n)
  * waits. */
 static bool alike_asked(const struct tt_predictor *s)
 {
-    for (int w = 0; w < s->p; w++) {
-        uint64_t grown = last_value(&s->flag[w], s->flag[w].n) -
-                         last_value(&s->flag[w], s->saved.rank[w].raised);
-        for (int r = 0; r < s->p; r++) {
-            uint64_t asked = s->asked[r * s->p + w] - s->saved.asked[r * s->p + w];
+    int lanes = s->p * s->lanes;
+    for (int i = 0; i < lanes; i++) {
+        const struct tt_flag_log *log = &s->flag[i];
+        uint64_t grown = last_value(log, log->n) - last_value(log, s->saved.lane[i].raised);
+        for (int k = i; k < s->p * lanes; k += lanes) {
+            uint64_t asked = s->asked[k] - s->saved.asked[k];
             if (asked != 0 && asked != grown) return false;
         }
     }
@@ -184,11 +196,12 @@ static bool is_whole(const struct tt_plan *plan, uint32_t turn, uint32_t turns)
     return turn >= FIRST_TURNS;
 }
 
-/* Returns how many periods the rank's lane can pass; 0: none, or the lane differs from the saved
- * state by more than the turns of its loops. (Turns are skipped only in plans with one lane.) */
-static int64_t lane_periods(const struct tt_predictor *s, int rank)
+/* Returns how many periods the lane of a rank can pass; 0: none, or the lane differs from the saved
+ * state by more than the turns of its loops. */
+static int64_t lane_periods(const struct tt_predictor *s, int rank, int lane)
 {
-    const struct tt_follow_lane *now = s->rank[rank].lane, *was = &s->saved.rank[rank].lane;
+    const struct tt_follow_lane *now = &s->rank[rank].lane[lane];
+    const struct tt_follow_lane *was = &s->saved.lane[rank * s->lanes + lane].lane;
     const struct tt_iter *a = &was->iter, *b = &now->iter;
     int64_t most = INT64_MAX;
     if (now->ended != was->ended || now->has_step != was->has_step || a->at != b->at) return 0;
@@ -205,14 +218,35 @@ static int64_t lane_periods(const struct tt_predictor *s, int rank)
     return most;
 }
 
+/* Returns how many periods all lanes of a rank can pass. */
+static int64_t rank_periods(const struct tt_predictor *s, int rank)
+{
+    int64_t most = INT64_MAX;
+    for (int i = 0; i < (int)s->rank[rank].plan->lanes && most > 0; i++)
+        most = tt_min(most, lane_periods(s, rank, i));
+    return most;
+}
+
+static bool alike_flags(const struct tt_predictor *s, int rank, int64_t now)
+{
+    for (int i = rank * s->lanes; i < (rank + 1) * s->lanes; i++)
+        if (!alike_flag(s, i, now)) return false;
+    return true;
+}
+
+/* Compares a rank with its saved state. In the period, it may not have sent a message or signal to
+ * another node, nor taken one: each of them takes time. A rank that waits for a fixed time still
+ * waits for the same time (next_apart). */
 static bool alike_rank(const struct tt_predictor *s, int rank, int64_t now)
 {
-    const struct tt_follow *a = &s->saved.rank[rank].rank, *b = &s->rank[rank];
+    const struct tt_follow *a = &s->saved.rank[rank], *b = &s->rank[rank];
     if (a->call != b->call || a->in_call != b->in_call || a->over != b->over) return false;
+    if (a->spent[TT_SPENT_wire] != b->spent[TT_SPENT_wire]) return false;
     if (b->over) return true;
     for (int i = 0; i < TT_BUFFERS; i++)
         if (a->touched[i].first != b->touched[i].first) return false;
-    return a->awaits == b->awaits && alike_time(s, a->ready_ps, b->ready_ps, now) &&
+    bool ready = a->ready_ps == b->ready_ps || alike_time(s, a->ready_ps, b->ready_ps, now);
+    return a->awaits == b->awaits && ready &&
            (a->since_ps == b->since_ps || b->since_ps - now == a->since_ps - s->saved.now_ps);
 }
 
@@ -224,19 +258,69 @@ static bool alike_core(const struct tt_predictor *s, int core, int64_t now)
            alike_time(s, s->saved.busy_until_ps[core], s->busy_until_ps[core], now);
 }
 
-/* Returns how many periods all ranks can pass at once; 0: none, or the state differs from the saved
- * state by more than a shift. */
+/* Lowers *next to the time of an event, or to `now` if the event was in the period. An event before
+ * the period counts for nothing. */
+static void come_to(const struct tt_predictor *s, int64_t time, int64_t now, int64_t *next)
+{
+    if (time > s->saved.now_ps) *next = tt_min(*next, tt_max(time, now));
+}
+
+/* Does this for the arrivals and acknowledgements of the messages of a channel. If the messages are
+ * short, they arrive one after the other, so the search ends at the first one before the period. */
+static void come_to_messages(const struct tt_predictor *s, const struct tt_follow_channel *c,
+                             int64_t now, int64_t *next)
+{
+    for (int k = c->n - 1; k >= 0; k--) {
+        const struct tt_sent *sent = &c->sent[k];
+        if (sent->at_ps == TT_PREDICT_NEVER) continue;
+        if (!sent->rendezvous && sent->at_ps <= s->saved.now_ps) return;
+        come_to(s, sent->at_ps, now, next);
+        if (sent->rendezvous)
+            come_to(s, sent->at_ps + tt_wire_acknowledged(s, sent->len), now, next);
+    }
+}
+
+/* Does the same for the arrivals of a lane's signals. */
+static void come_to_signals(const struct tt_predictor *s, const struct tt_flag_log *log,
+                            int64_t now, int64_t *next)
+{
+    for (int k = log->n - 1; k >= 0 && log->raise[k].time_ps > s->saved.now_ps; k--)
+        come_to(s, log->raise[k].time_ps, now, next);
+}
+
+/* Returns the time of the next event after `now` that does not move with the turns of the loops: a
+ * message, an acknowledgement or a signal of another node arrives, or a rank goes on that has
+ * waited for such an event, or for the end of an earlier call, since before the period. Returns
+ * `now` if there was such an event in the period. */
+static int64_t next_apart(const struct tt_predictor *s, int64_t now)
+{
+    int64_t next = TT_PREDICT_LATEST;
+    for (int r = 0; r < s->p; r++)
+        if (s->rank[r].ready_ps == s->saved.rank[r].ready_ps)
+            come_to(s, s->rank[r].ready_ps, now, &next);
+    if (s->wire_until_ps <= s->saved.now_ps) return next;
+    for (int i = 0; i < pair_lanes(s); i++) {
+        bool apart = tt_is_apart(s, i / s->lanes / s->p, i / s->lanes % s->p);
+        if (apart && s->channel) come_to_messages(s, &s->channel[i], now, &next);
+        if (apart && s->wire_flag) come_to_signals(s, &s->wire_flag[i].log, now, &next);
+    }
+    return next;
+}
+
+/* Returns how many periods all ranks can pass at once, before the next event that does not move
+ * with them; 0 or less: none, or the state differs from the saved state by more than a shift. */
 static int64_t periods(const struct tt_predictor *s, int64_t now)
 {
     int64_t most = INT64_MAX;
     if (now - s->saved.now_ps < s->line_most_ps) return 0;
     for (int c = 0; c < s->cores; c++)
         if (!alike_core(s, c, now)) return 0;
-    for (int r = 0; r < s->p && most > 0; r++) most = tt_min(most, lane_periods(s, r));
+    for (int r = 0; r < s->p && most > 0; r++) most = tt_min(most, rank_periods(s, r));
     for (int r = 0; r < s->p && most > 0; r++)
         if (!alike_rank(s, r, now) || !alike_flags(s, r, now)) return 0;
     if (s->waiters[0] != s->saved.waiters[0] || s->waiters[1] != s->saved.waiters[1]) return 0;
-    return most > 0 && alike_asked(s) && alike_channels(s, now) ? most : 0;
+    if (most == 0 || !alike_asked(s) || !alike_channels(s, now)) return 0;
+    return tt_min(most, (next_apart(s, now) - now) / (now - s->saved.now_ps) - 1);
 }
 
 /* ---- Passing ---- */
@@ -260,14 +344,14 @@ static void pass_channel(const struct tt_predictor *s, int i, int64_t now, int64
     }
 }
 
-/* Continues the log of the rank's flag as it will be n periods later: appends the entries that were
+/* Continues the log of the flag as it will be n periods later: appends the entries that were
  * made in the last period, and the last entry before it, shifted in time and in value. The log gets
  * no entries for the periods in between, because at the shifted time every rank can see what was
  * raised in them. */
-static bool pass_flags(struct tt_predictor *s, int rank, int64_t n, int64_t by)
+static bool pass_flag(struct tt_predictor *s, int flag, int64_t n, int64_t by)
 {
-    struct tt_flag_log *log = &s->flag[rank];
-    int was = s->saved.rank[rank].raised, end = log->n;
+    struct tt_flag_log *log = &s->flag[flag];
+    int was = s->saved.lane[flag].raised, end = log->n;
     uint64_t grown = last_value(log, end) - last_value(log, was);
     for (int i = tt_max(0, was - 1); i < end && end > was; i++) {
         if (!tt_predict_room(s, (void **)&log->raise, log->n, &log->room, sizeof *log->raise))
@@ -278,29 +362,32 @@ static bool pass_flags(struct tt_predictor *s, int rank, int64_t n, int64_t by)
     return true;
 }
 
+static void pass_lane(const struct tt_follow_lane *was, struct tt_follow_lane *lane, uint32_t n)
+{
+    for (int d = 0; d < lane->iter.depth && lane->iter.unrolls; d++)
+        lane->iter.loop[d].turn += n * (lane->iter.loop[d].turn - was->iter.loop[d].turn);
+    if (lane->has_step) lane->step.value += n * (lane->step.value - was->step.value);
+}
+
 static void pass_rank(struct tt_predictor *s, int rank, int64_t n, int64_t now, int64_t by)
 {
-    const struct tt_saved_rank *was = &s->saved.rank[rank];
+    const struct tt_follow *was = &s->saved.rank[rank];
     struct tt_follow *r = &s->rank[rank];
-    struct tt_follow_lane *lane = r->lane;
-    for (int i = 0; i < TT_SPENT_N; i++) r->spent[i] += n * (r->spent[i] - was->rank.spent[i]);
-    pass_time(was->rank.ready_ps, &r->ready_ps, now, by);
-    pass_time(was->rank.since_ps, &r->since_ps, 0, by);
+    for (int i = 0; i < TT_SPENT_N; i++) r->spent[i] += n * (r->spent[i] - was->spent[i]);
+    pass_time(was->ready_ps, &r->ready_ps, now, by);
+    pass_time(was->since_ps, &r->since_ps, 0, by);
     for (int i = 0; i < TT_BUFFERS; i++)
-        r->touched[i].end += n * (r->touched[i].end - was->rank.touched[i].end);
-    for (int d = 0; d < lane->iter.depth && lane->iter.unrolls; d++)
-        lane->iter.loop[d].turn +=
-            (uint32_t)n * (lane->iter.loop[d].turn - was->lane.iter.loop[d].turn);
-    if (lane->has_step) lane->step.value += (uint32_t)n * (lane->step.value - was->lane.step.value);
+        r->touched[i].end += n * (r->touched[i].end - was->touched[i].end);
+    for (int i = 0; i < (int)r->plan->lanes; i++)
+        pass_lane(&s->saved.lane[rank * s->lanes + i].lane, &r->lane[i], (uint32_t)n);
 }
 
 static bool pass(struct tt_predictor *s, int64_t n, int64_t now)
 {
     int64_t by = n * (now - s->saved.now_ps);
-    for (int r = 0; r < s->p; r++) {
-        pass_rank(s, r, n, now, by);
-        if (!pass_flags(s, r, n, by)) return false;
-    }
+    for (int r = 0; r < s->p; r++) pass_rank(s, r, n, now, by);
+    for (int i = 0; i < s->p * s->lanes; i++)
+        if (!pass_flag(s, i, n, by)) return false;
     for (int c = 0; c < s->cores; c++) {
         const struct tt_core *was = &s->saved.core[c];
         s->core[c].worked_ps += n * (s->core[c].worked_ps - was->worked_ps);
@@ -308,21 +395,35 @@ static bool pass(struct tt_predictor *s, int64_t n, int64_t now)
         pass_time(was->now_ps, &s->core[c].now_ps, 0, by);
         pass_time(s->saved.busy_until_ps[c], &s->busy_until_ps[c], now, by);
     }
-    for (int i = 0; s->channel && i < s->p * s->p; i++) pass_channel(s, i, now, by);
-    s->steps += n * (s->steps - s->saved.steps);
+    for (int i = 0; s->channel && i < pair_lanes(s); i++) pass_channel(s, i, now, by);
+    int64_t skipped = n * (s->steps - s->saved.steps);
+    s->steps += skipped;
+    s->skipped += skipped;
     return true;
 }
 
-/* Returns whether the leader has begun another turn. */
+/* Returns the first lane of the leader that is in a loop; NULL: none is. */
+static const struct tt_follow_lane *looping_lane(const struct tt_follow *leader)
+{
+    for (uint32_t i = 0; leader->in_call && i < leader->plan->lanes; i++) {
+        const struct tt_follow_lane *lane = &leader->lane[i];
+        if (!lane->ended && lane->iter.unrolls && lane->iter.depth > 0) return lane;
+    }
+    return NULL;
+}
+
+/* Returns whether the leader has begun another turn. In another loop, the turns are counted anew. */
 static bool begins_turn(struct tt_predictor *s)
 {
-    const struct tt_iter *iter = &s->leader->lane->iter;
-    uint32_t outer = turn_of(iter, 0), inner = turn_of(iter, 1);
-    bool begins = s->leader->in_call && iter->unrolls && iter->depth > 0 &&
-                  (outer != s->outer || inner != s->inner);
+    const struct tt_follow_lane *lane = looping_lane(s->leader);
+    if (!lane) return false;
+    uint32_t outer = turn_of(&lane->iter, 0), inner = turn_of(&lane->iter, 1);
+    if (lane == s->leads && outer == s->outer && inner == s->inner) return false;
+    if (lane != s->leads || outer < s->outer) s->turns = 0;
+    s->leads = lane;
     s->outer = outer;
     s->inner = inner;
-    return begins;
+    return true;
 }
 
 bool tt_repeat_skip(struct tt_predictor *s, int64_t now, int64_t most_steps)

@@ -146,7 +146,7 @@ struct tt_wire_flag *tt_wire_flag(struct tt_predictor *s, int from, int to, int 
     size_t n = (size_t)s->p * (size_t)s->p * (size_t)s->lanes;
     if (!s->wire_flag) s->wire_flag = tt_calloc(n, sizeof *s->wire_flag);
     if (!s->wire_flag) s->status = tt_fail(TUTTI_ERR_MEMORY, "no memory for a prediction");
-    return s->wire_flag ? &s->wire_flag[(from * s->p + to) * s->lanes + lane] : NULL;
+    return s->wire_flag ? &s->wire_flag[tt_pair_lane(s, from, to, lane)] : NULL;
 }
 
 static bool signal_one(struct tt_predictor *s, struct tt_follow *r, int lane, int to,
@@ -162,6 +162,7 @@ static bool signal_one(struct tt_predictor *s, struct tt_follow *r, int lane, in
     int64_t at = tt_wire_arrives(s, r->me, to, 0, begin);
     if (log->n > 0) at = tt_max(at, log->raise[log->n - 1].time_ps);
     log->raise[log->n++] = (struct tt_raise){(uint64_t)r->call << 32 | value, at};
+    s->wire_until_ps = tt_max(s->wire_until_ps, at);
     tt_wake_one(s, to, r->me, at);
     return true;
 }

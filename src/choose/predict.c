@@ -107,13 +107,16 @@ static bool await_apart(struct tt_predictor *s, struct tt_follow *r, const struc
     return true;
 }
 
-static bool await_flag(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step)
+static bool await_flag(struct tt_predictor *s, struct tt_follow *r, int lane,
+                       const struct tt_plain *step)
 {
     if (tt_unlikely(tt_is_apart(s, r->me, step->peer))) return await_apart(s, r, step);
     int64_t at =
         raised_at(flag_of(s, step->peer, step->lane), (uint64_t)r->call << 32 | step->value);
     int64_t line = tt_line_near(s, &s->rank[step->peer], r->me);
-    if (s->leader) s->asked[r->me * s->p + step->peer] = (uint64_t)r->call << 32 | step->value;
+    if ((uint32_t)lane != step->lane) s->leader = NULL; /* only predict-repeat.c needs a leader */
+    if (s->leader)
+        s->asked[tt_pair_lane(s, r->me, step->peer, lane)] = (uint64_t)r->call << 32 | step->value;
     if (at == TT_PREDICT_NEVER) return tt_wait_until(s, r, step->peer, at);
     if (at + line > tt_core_of(s, r)->now_ps) return tt_wait_until(s, r, step->peer, at + line);
     bool waited = tt_resume(s, r, step->peer);
@@ -133,7 +136,7 @@ static bool do_step(struct tt_predictor *s, struct tt_follow *r, int lane,
     case TT_RECV: return tt_message_recv(s, r, lane, step);
     case TT_WAIT: return tt_message_wait(s, r, lane, step);
     case TT_SIGNAL: return signal_flag(s, r, lane, step);
-    case TT_AWAIT: return await_flag(s, r, step);
+    case TT_AWAIT: return await_flag(s, r, lane, step);
     case TT_PUT:
     case TT_GET: tt_under_way_of(&r->lane[lane], step)->channel = NULL; /* fall through */
     case TT_COPY:
@@ -311,12 +314,19 @@ static int64_t work_for_call(const struct tt_predictor *s)
 }
 
 /* Returns what work_for_call would return if processors that move bytes at the same time did not
- * slow each other down. This time hardly differs from call to call. */
+ * slow each other down. This time hardly differs from call to call. If ranks send messages, a rank
+ * that is in an early call may already have worked for messages of ranks that are in later calls,
+ * so the work is divided by as many calls as any rank has begun. */
 static int64_t alone_for_call(const struct tt_predictor *s)
 {
     int64_t most = 0;
-    for (int c = 0; c < s->cores; c++)
-        most = tt_max(most, s->core[c].alone_ps / calls_of(s, &s->core[c]));
+    int begun = 1;
+    for (int c = 0; s->channel && c < s->cores; c++)
+        begun = (int)tt_max(begun, calls_of(s, &s->core[c]));
+    for (int c = 0; c < s->cores; c++) {
+        int calls = s->channel ? begun : calls_of(s, &s->core[c]);
+        most = tt_max(most, s->core[c].alone_ps / calls);
+    }
     return most;
 }
 
@@ -364,12 +374,14 @@ static int64_t end_at_least(const struct tt_predictor *s, int64_t begin, int64_t
 
 /* Returns true if it is known at the time `now` that a call takes longer than most_ps. The work for
  * a call is compared with most_ps first, reduced by a margin (WORK_MARGIN), because it varies: in
- * one call a step finds its signal at once, and in another call the same step has to wait. */
+ * one call a step finds its signal at once, and in another call the same step has to wait. The time
+ * for which a link is busy does not vary. */
 static bool takes_more(const struct tt_predictor *s, int64_t now)
 {
     int ended = s->ended, warm = warm_calls(s), last;
     int64_t begin = ended > 0 ? end_of(s, ended - 1, &last) : 0, alone = alone_for_call(s);
     if (alone - alone / WORK_MARGIN > s->most_ps) return true;
+    if (s->hosts && tt_wire_for_call(s) > s->most_ps) return true;
     if (calls_follow(s) && (now - begin) / 2 > s->most_ps) return true;
     /* After STEPS_SOME steps, the prediction ends with the second call. The predicted time is then
      * that of the second call, which has taken now - begin so far. */
@@ -490,6 +502,7 @@ static void close_all(struct tt_predictor *s)
     tt_free(s->asked);
     tt_free(s->saved.asked);
     tt_free(s->saved.rank);
+    tt_free(s->saved.lane);
     tt_free(s->saved.channel);
     tt_free(s->rank);
     tt_free(s->core);
@@ -538,23 +551,22 @@ static uint32_t longest_loop(const struct tt_plan *plan)
 }
 
 /* Sets s->leader to the rank whose plan has the longest loop, or to NULL if no turns will be
- * skipped: if no loop has LEAST_TURNS turns, if plans have several lanes, or if the ranks are on
- * several nodes. Returns false if there is no memory. */
+ * skipped, because no loop has LEAST_TURNS turns. Returns false if there is no memory. */
 static bool open_leader(struct tt_predictor *s)
 {
     uint32_t most = LEAST_TURNS - 1;
-    size_t pairs = (size_t)(s->p * s->p);
+    size_t lanes = (size_t)(s->p * s->lanes), pairs = (size_t)s->p * lanes;
     for (int r = 0; r < s->p; r++) {
         uint32_t turns = longest_loop(s->rank[r].plan);
         if (turns > most) s->leader = &s->rank[r];
         most = turns > most ? turns : most;
     }
-    if (s->lanes > 1 || s->hosts) s->leader = NULL;
     if (!s->leader) return true;
     s->asked = tt_calloc(pairs, sizeof *s->asked);
     s->saved.asked = tt_calloc(pairs, sizeof *s->saved.asked);
     s->saved.rank = tt_calloc((size_t)s->p, sizeof *s->saved.rank);
-    return s->asked && s->saved.asked && s->saved.rank;
+    s->saved.lane = tt_calloc(lanes, sizeof *s->saved.lane);
+    return s->asked && s->saved.asked && s->saved.rank && s->saved.lane;
 }
 
 /* Lets all processors begin at time 0. Where ranks take turns, a rank that finds nothing yet passes
@@ -669,6 +681,7 @@ static tutti_status predict(const struct tt_algorithm *algorithm, const struct t
         prediction->time_ps = TT_PREDICT_MORE;
     else if (s.status == TUTTI_OK)
         s.status = sum_up(&s, prediction);
+    prediction->followed = s.steps - s.skipped;
     close_all(&s);
     return s.status;
 }

@@ -23,6 +23,8 @@ struct tt_prediction {
     int64_t time_ps;           /* the time of a call */
     int64_t spent[TT_SPENT_N]; /* how the rank that ends last spends this time; the sum is about
                                 * time_ps */
+    int64_t followed;          /* how many steps of ranks were followed, one by one, to predict it,
+                                * counting each try of a rank that has to wait */
 };
 
 /* Predicts the time of a call by an algorithm that applies. Errors:
@@ -35,8 +37,8 @@ struct tt_prediction {
 tutti_status tt_predict(const struct tt_algorithm *algorithm, const struct tt_call *call,
                         const struct tt_map *map, struct tt_prediction *prediction);
 /* Predicts the time of a call that is compared with others. The prediction may stop as soon as the
- * time is known to be more than most_ps; then prediction->time_ps is TT_PREDICT_MORE, and nothing
- * else is set. */
+ * time is known to be more than most_ps; then prediction->time_ps is TT_PREDICT_MORE, and of the
+ * other members only `followed` is set. */
 #define TT_PREDICT_MORE INT64_MAX
 tutti_status tt_predict_up_to(const struct tt_algorithm *algorithm, const struct tt_call *call,
                               const struct tt_map *map, int64_t most_ps,

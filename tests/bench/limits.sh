@@ -53,10 +53,10 @@ refused() { # refused TEXT ARGUMENT...: expects an error that contains the text
 refused "no part is called 'rest': there are overhead, planning, ranking, startup, memory, transfer" --parts overhead,rest
 refused "not a whole number from 1: '0'" --repeats 0
 
-# The times of rankings, for each collective and number of processors, and the time of finding a
-# ranking.
+# The times of rankings, for each collective and number of nodes and processors, and the time of
+# finding a ranking.
 "$TUTTI_BUILD/bench/bench-ranking" 3 >"$work/rankings"
-[ "$(grep -cE '^\{"target": "ranking", "collective": "[a-z_]+", "ranks": 3, "cores": [23], "bytes": [0-9]+, "ns": [0-9]+, "all_ns": [0-9]+\}$' "$work/rankings")" -eq 26 ]
+[ "$(grep -cE '^\{"target": "ranking", "collective": "[a-z_]+", "ranks": 3, "nodes": [13], "cores": [23], "bytes": [0-9]+, "ns": [0-9]+, "all_ns": [0-9]+\}$' "$work/rankings")" -eq 39 ]
 [ "$(grep -cE '^\{"target": "lookup", "ns": [0-9.]+\}$' "$work/rankings")" -eq 1 ]
 
 # The times of copies: a number for each method and each pair of positions, or "-" if the kernel

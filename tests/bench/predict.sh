@@ -25,6 +25,25 @@ circles = list(xml.parse(sys.argv[2]).getroot().iter("{http://www.w3.org/2000/sv
 assert len(circles) == len(points) + 1, len(circles)
 PYTHON
 
+# The machine counts as changed if the time of exchanging a line, or of a message of 8 bytes or of
+# 64K, changes by a factor of more than 1.3. A model without a network has no messages.
+python3 - "$TUTTI_SOURCE/bench" <<'PYTHON'
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+from commands.predict import changes, times_of
+
+def model(line, short, long):
+    return times_of([f"line {line}", f"wire_time {short} 2 3 4 5 {long} 7 8 9"])
+
+before = model(100, 5000, 20000)
+assert changes({}, before) == "" == changes(before, model(125, 4000, 25000))
+assert changes(before, model(100, 7000, 20000)) == "a message of 8 bytes takes 7000 ps, before 5000 ps"
+assert changes(before, model(50, 5000, 40000)) == (
+    "a line takes 50 ps, before 100 ps; a message of 64K takes 40000 ps, before 20000 ps")
+assert changes(before, times_of(["line 100", ""])) == ""
+PYTHON
+
 # On two nodes, the time of each algorithm that applies is predicted.
 "${predict[@]}" --nodes 2 --least --collectives allreduce --ranks 2 --sizes 8 --repeats 1 --time 0.01 \
     --json "$work/json" >"$work/out"

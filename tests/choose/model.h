@@ -76,4 +76,18 @@ static inline struct tt_machine measured_model(void)
     };
 }
 
+/* Gives the model a network in which a message takes 20 us and 1 ns for each byte. */
+static inline void add_network(struct tt_machine *m)
+{
+    const int64_t us_ps = 1000000, byte_ps = 1000;
+    m->network.look = us_ps / 2;
+    for (int i = 0; i < TT_MACHINE_POINTS; i++) {
+        int64_t bytes_ps = byte_ps * tt_machine_bytes[i];
+        m->network.wire[TT_MACHINE_wire_time][i] = 20 * us_ps + bytes_ps;
+        m->network.wire[TT_MACHINE_wire_send][i] = 3 * us_ps + bytes_ps / 4;
+        m->network.wire[TT_MACHINE_wire_receive][i] = 4 * us_ps + bytes_ps / 4;
+        m->network.wire[TT_MACHINE_wire_gap][i] = 4 * us_ps + bytes_ps;
+    }
+}
+
 #endif
