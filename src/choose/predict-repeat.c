@@ -412,7 +412,7 @@ static const struct tt_follow_lane *looping_lane(const struct tt_follow *leader)
     return NULL;
 }
 
-/* Returns whether the leader has begun another turn. In another loop, the turns are counted anew. */
+/* Returns whether the leader has begun another turn. In another loop, turns are counted anew. */
 static bool begins_turn(struct tt_predictor *s)
 {
     const struct tt_follow_lane *lane = looping_lane(s->leader);
