@@ -44,16 +44,18 @@ static void with_neighbors(struct tt_builder *b, const struct tt_call *call, int
 }
 
 /* Returns how many rounds a phase has. In a large team it has several, because a plan may have 256
- * phases at most. */
-static int rounds_of(int p)
+ * phases at most. An alltoallv has one phase: its call holds counts for all ranks anyway, and
+ * `composed`, which uses it as a stage, would plan the whole stage anew for each phase. */
+static int rounds_of(const struct tt_call *call, int p)
 {
     enum { PHASES = 128 };
-    return (int)tt_div_up(p - 1, PHASES);
+    return call->coll == TT_COLL_alltoall ? (int)tt_div_up(p - 1, PHASES) : p - 1;
 }
 
 static int phases(const struct tt_call *call, const struct tt_map *map)
 {
-    return call->neighbors || map->p == 1 ? 1 : (int)tt_div_up(map->p - 1, rounds_of(map->p));
+    if (call->neighbors || map->p == 1) return 1;
+    return (int)tt_div_up(map->p - 1, rounds_of(call, map->p));
 }
 
 static void copy_own(struct tt_builder *b, const struct tt_call *call, int me)
@@ -65,7 +67,7 @@ static void copy_own(struct tt_builder *b, const struct tt_call *call, int me)
 static void build(struct tt_builder *b, const struct tt_call *call, const struct tt_map *map,
                   int me, int phase)
 {
-    int p = map->p, rounds = rounds_of(p), first = 1 + phase * rounds;
+    int p = map->p, rounds = rounds_of(call, p), first = 1 + phase * rounds;
     bool cube = tt_pow2_below(p) == p;
     if (phase == 0) copy_own(b, call, me);
     if (call->neighbors) with_neighbors(b, call, p, me);
@@ -99,5 +101,4 @@ const struct tt_algorithm tt_alltoallv_pairwise = {
     .source = "Grama et al., section 4.5",
     .refuse = tt_refuse_never,
     .build = build,
-    .phases = phases,
 };
