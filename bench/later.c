@@ -14,7 +14,7 @@
  *
  * The four batches follow each other; a figure is the median over these groups. Each result is
  * verified before the call is timed, and if one is wrong, the call is not timed. Rank 0 prints one
- * line of JSON for each figure.
+ * line of JSON for each point, which is a collective and a size.
  */
 #define BENCH_LATER
 #include "collectives.h"
@@ -27,7 +27,7 @@ enum { MAX_SIZES = 64, MAX_BATCHES = 100, LEAST_CALLS = 2, MOST_CALLS = 1 << 20 
 
 struct later_options {
     double batch; /* a batch lasts about so many seconds */
-    double limit; /* if so many seconds have passed since the program began, no figure is started */
+    double limit; /* if so many seconds have passed since the program began, no point is started */
     int batches;  /* groups of batches */
     bool persistent;
     char **points; /* collectives and the bytes of their blocks, as in "allreduce:8,4096"; ends with

@@ -17,11 +17,11 @@ WAYS = ("without", "on")  # the modes of under.Under that are compared
 
 class Later:
     """The measurements over a host: {(calls, collective, ranks, bytes): {way: lines of the starts}},
-    the starts that failed, and the calls of which Tutti did not take all: {function: (calls, taken)}.
+    the starts that failed, and the calls that Tutti took: {function: (calls, taken)}.
     """
 
     def __init__(self, host):
-        self.host, self.lines, self.failures, self.left = host, {}, [], {}
+        self.host, self.lines, self.failures, self.taken = host, {}, [], {}
 
     def add(self, calls, way, line):
         key = calls, line["collective"], line["ranks"], line["bytes"]
@@ -29,9 +29,13 @@ class Later:
 
     def add_report(self, found):
         for row in (found or {}).get("calls", []):
-            name, taken = row["function"], row.get("taken", 0)
-            if (name.startswith("MPI_I") or name.endswith("_init")) and taken < row["calls"]:
-                self.left[name] = row["calls"], taken
+            name = row["function"]
+            if name.startswith("MPI_I") or name.endswith("_init"):
+                calls, taken = self.taken.get(name, (0, 0))
+                self.taken[name] = calls + row["calls"], taken + row.get("taken", 0)
+
+    def took_nothing(self):
+        return not any(taken for _, taken in self.taken.values())
 
     def figures(self, key, way):
         """{figure: median}; empty if a result of the MPI was wrong, or a start failed."""
@@ -97,8 +101,11 @@ def tables(later):
                 for key in sorted(later.lines) if key[0] == calls]
         if body:
             lines += [f"### {calls} calls, {title}", "", *table.aligned(header, body), ""]
-    for name, (calls, taken) in sorted(later.left.items()):
-        lines.append(f"- Tutti took {taken:g} of {calls:g} calls of {name}")
+    if later.took_nothing():
+        lines.append(f"- **Nothing was taken over {title}**: Tutti's report names no call that it took. So the figures compare "
+                     "the host with itself.")
+    for name, (calls, taken) in sorted(later.taken.items()):
+        lines += [f"- Tutti took {taken:g} of {calls:g} calls of {name}"] if taken < calls else []
     for way, words in zip(WAYS, (f"{title} alone", "Tutti")):
         wrong = [report.problem(name, size, ranks) + f" ({calls})" for calls, name, ranks, size in later.wrong(way)]
         lines += [f"- wrong results of {words}: {', '.join(wrong)}"] if wrong else []
@@ -107,11 +114,11 @@ def tables(later):
 
 
 def failed(later):
-    return bool(later.failures or later.wrong("on"))
+    return bool(later.failures or later.wrong("on") or later.took_nothing())
 
 
 def document(later):
-    return {"host": later.host, "failures": later.failures,
+    return {"host": later.host, "failures": later.failures, "taken": later.taken,
             "points": [{"calls": key[0], "collective": key[1], "ranks": key[2], "bytes": key[3],
                         "with": later.figures(key, "on"), "without": later.figures(key, "without")}
                        for key in later.lines]}

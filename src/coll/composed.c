@@ -381,7 +381,7 @@ const char *tt_composition_refuse(const struct tt_composition *how, const struct
 static const struct tt_composition *composition_of(const struct tt_call *call)
 {
     const struct tt_algorithm *const *a = tt_algorithms;
-    while ((*a)->coll != call->coll || !(*a)->composition) a++;
+    while ((*a)->coll != call->coll || (*a)->build != tt_composed_build) a++;
     return (*a)->composition;
 }
 

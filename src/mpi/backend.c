@@ -350,7 +350,7 @@ static int end_Request_free(MPI_Request *request)
     return code;
 }
 
-/* Returns whether a function is one of the nonblocking and persistent functions that Tutti can
+/* For each function: whether it is one of the nonblocking and persistent functions that Tutti can
  * take, with some hosts. */
 #define STARTED(NAME, STARTED, ...) [TT_MPI_##STARTED] = true,
 #define PREPARED(NAME, PREPARED, ...) [TT_MPI_##PREPARED] = true,

@@ -30,8 +30,8 @@ static struct {
     struct tt_mpi_flights *flights; /* nonblocking calls in flight; NULL: Tutti takes none */
 } at;
 
-/* Returns whether this thread waits in Tutti, and Tutti now calls the host's progress. Meanwhile
- * the host must not call Tutti's progress. */
+/* True while this thread waits in Tutti, and Tutti calls the host's progress. Meanwhile the host
+ * must not call Tutti's progress. */
 static __thread bool driving __attribute__((tls_model("initial-exec")));
 
 /* Makes MPICH progress by a call of MPI_Improbe, and receives a message if one has come.

@@ -71,7 +71,7 @@ struct tt_mpi_call *tt_mpi_later_new(void);
  * false if there was an error, which the call records. */
 #define tt_mpi_hold_reduction TT_MPI_OWN(hold_reduction)
 bool tt_mpi_hold_reduction(struct tt_mpi_call *call, struct tt_mpi_reduction *r);
-/* MPI_Op_free: frees an operation, at the latest when no call needs it any more. */
+/* MPI_Op_free: frees an operation as soon as no call needs it any more. */
 #define tt_mpi_op_free TT_MPI_OWN(op_free)
 int tt_mpi_op_free(MPI_Op *op);
 /* Sets *request to the request of a nonblocking call that Tutti has started. If the start failed,

@@ -679,8 +679,9 @@ static bool breaks(tutti_status status)
  * process has failed for a reason that concerns other communicators, too. */
 static _Atomic int64_t last_ns;
 
-/* Returns whether this rank counts as failed in all its teams from now on, because of an error of
- * its own. The preparation of a persistent call breaks no team if it lacks memory. */
+/* Returns whether this rank may count as failed in all its teams from now on, because of an error
+ * of its own. It does not if it lacked memory before the collective began. The preparation of a
+ * persistent call breaks no team if it lacks memory. */
 static bool gives_up(const struct tt_mpi_call *call)
 {
     if (call->status == TUTTI_ERR_MISMATCH) return true;

@@ -497,6 +497,7 @@ void tt_lane(struct tt_builder *b)
 
 void tt_phase(struct tt_builder *b, int phase)
 {
+    if ((uint32_t)phase > UINT32_MAX / TT_PHASE_VALUES) b->error = "more than 256 phases";
     if (phase > 0 && b->leaves_phase)
         b->error = "a phase, before the last one, with more than 2^24 flag values";
     b->leaves_phase = false;

@@ -294,9 +294,9 @@ tt_started tt_builder_starts(const struct tt_builder *b);
 void tt_lane(struct tt_builder *b);
 /* Begins a phase. From now on, flag values are counted from phase * TT_PHASE_VALUES. So two phases
  * of an algorithm never use the same value, although each phase is built independently. If a phase
- * uses more than TT_PHASE_VALUES values, the next phase cannot begin: the plan fails. tt_scratch
- * gives out the lane's TMP from its start again, so nothing in TMP lasts from one phase to the
- * next. */
+ * uses more than TT_PHASE_VALUES values, the next phase cannot begin: the plan fails. It also fails
+ * if it has more than 256 phases. tt_scratch gives out the lane's TMP from its start again, so
+ * nothing in TMP lasts from one phase to the next. */
 #define TT_PHASE_VALUES (1u << 24)
 void tt_phase(struct tt_builder *b, int phase);
 void tt_open(struct tt_builder *b, uint32_t buffers);

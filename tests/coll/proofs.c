@@ -609,6 +609,14 @@ static void a_phase_with_too_many_values_is_refused(void **state)
     tt_plan_free(plan);
     assert_null(two_phases(b, TT_PHASE_VALUES / 2 + 1, 2));
     assert_non_null(strstr(tutti_error(), "2^24 flag values"));
+    for (int last = 255; last <= 256; last++) {
+        tt_builder_reset(b, 2, 0, &problem.call, "phases");
+        tt_phase(b, last);
+        plan = tt_builder_finish(b);
+        assert_int_equal(plan != NULL, last == 255);
+        tt_plan_free(plan);
+    }
+    assert_non_null(strstr(tutti_error(), "more than 256 phases"));
     tt_builder_free(b);
 }
 

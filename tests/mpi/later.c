@@ -157,6 +157,7 @@ static struct {
     struct linear in[2 * LINEAR], out[2 * LINEAR];
     MPI_Datatype type; /* the handle of the type, which the program has freed */
     int step;          /* how many pairs lie between the beginnings of two elements */
+    int each[64];      /* the counts of a reduce_scatter */
 } used[USED];
 
 static struct linear apply(int commutes, struct linear x, struct linear y)
@@ -220,8 +221,7 @@ static void fill_linear(int i, int round)
  * once. Then makes an operation, which may get the handle of the one that was freed. */
 static void use(int i, int prepares)
 {
-    static int each[64];
-    int n = p * each_of(i), commutes = i / 6 % 2;
+    int *each = used[i].each, n = p * each_of(i), commutes = i / 6 % 2;
     void *in = used[i].in, *out = used[i].out;
     MPI_Datatype pair, type;
     MPI_Op op, other;

@@ -91,8 +91,8 @@ static void keeps_what_is_about_as_good(void **state)
     assert_int_equal(past(&streams, ROUND, LONG), ROUND * LONG - TRIAL * PIECE);
 }
 
-/* Checks that one interruption, by another process, changes no kind of stores. The first piece of
- * each kind takes very long. */
+/* Checks that one interruption, by another process, changes no kind of stores. The first piece that
+ * is stored by the kind of stores in use, or by the other kind, takes very long. */
 static void minds_no_interruption(void **state)
 {
     (void)state;
