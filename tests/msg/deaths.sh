@@ -12,9 +12,10 @@ source "$(dirname "$0")/../ucx.sh"
 
 # Survivors must notice the death within a second on an idle machine. The job goes on without the
 # dead rank: otherwise `tutti run` would end survivors that need more than a second on a busy one.
+# UCX stops a survivor in every third job with long messages over TCP, so a job may run ten times.
 survived() {
     local left got
-    for left in 2 1 0; do
+    for left in {9..0}; do
         got=0
         tutti run -n 3 --timeout 3000 --on-failure=continue "$deaths" "$@" >out 2>err || got=$?
         if [ "$left" -eq 0 ] || ! ucx_stopped out err; then break; fi
