@@ -350,8 +350,8 @@ static int end_Request_free(MPI_Request *request)
     return code;
 }
 
-/* For each function: whether it is one of the nonblocking and persistent functions that Tutti can
- * take, with some hosts. */
+/* The array says for each function whether it is one of the nonblocking and persistent functions
+ * that Tutti can take, with some hosts. */
 #define STARTED(NAME, STARTED, ...) [TT_MPI_##STARTED] = true,
 #define PREPARED(NAME, PREPARED, ...) [TT_MPI_##PREPARED] = true,
 static const bool is_started[TT_MPI_N] = {TT_MPI_STARTED(STARTED) TT_MPI_KEPT(PREPARED)};

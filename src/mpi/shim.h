@@ -81,8 +81,8 @@ struct tt_mpi_setting {
 };
 extern struct tt_mpi_setting tt_mpi_setting;
 
-/* What may happen to a call: Tutti does it (it is taken), or the host does it (it is left) for one
- * of these reasons. X(NAME, text). */
+/* A call is either taken, which means that Tutti does it, or left to the host for one of these
+ * reasons. X(NAME, text). */
 #define TT_MPI_CHOICES(X)                                                                          \
     X(TAKEN, "taken")                                                                              \
     X(LEFT_KIND, "left: not taken by Tutti")                                                       \
