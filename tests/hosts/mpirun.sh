@@ -54,11 +54,12 @@ expect 0 start -n 3 --mca orte_enable_recovery 1 sh -c \
 says out '^rank [0-2]: meet: TUTTI_SLICE is (0|2K) here and (0|2K) on another rank: it must be the same on all$'
 
 # A rank is killed: the other ranks notice it without Tutti's launcher, and continue.
+sleeps() { grep -qE '^rank 2: pid [0-9]+ sleeps$' out; }
 watch() {
-    start -n 4 --mca orte_enable_recovery 1 "$boot" watch 2 >out 2>err &
-    local mpirun=$! pid=''
-    until pid=$(sed -nE 's/^rank 2: pid ([0-9]+) sleeps$/\1/p' out) && [ -n "$pid" ]; do sleep 0.1; done
-    kill -9 "$pid"
+    in_background start -n 4 --mca orte_enable_recovery 1 "$boot" watch 2
+    local mpirun=$!
+    wait_for sleeps
+    kill -9 "$(sed -nE 's/^rank 2: pid ([0-9]+) sleeps$/\1/p' out)"
     wait $mpirun || true
 }
 watch
@@ -71,13 +72,13 @@ own=()
 [ "$(id -u)" -eq 0 ] || own=(unshare --user --map-root-user)
 if "${own[@]}" unshare --pid --fork --kill-child true 2>/dev/null; then
     # shellcheck disable=SC2016
-    "${own[@]}" mpirun --allow-run-as-root --oversubscribe -n 4 --mca orte_enable_recovery 1 sh -c '
+    in_background "${own[@]}" mpirun --allow-run-as-root --oversubscribe -n 4 --mca orte_enable_recovery 1 sh -c '
         if [ "$PMIX_RANK" = 0 ]; then exec "$@"; fi
         echo $$ >"outer.$PMIX_RANK"
         if [ "$PMIX_RANK" = 2 ]; then set -- sh -c "true; /bin/true; \"\$@\"; exit \$?" sh "$@"; fi
-        exec unshare --pid --fork --kill-child "$@"' sh "$boot" watch 2 >out 2>err &
+        exec unshare --pid --fork --kill-child "$@"' sh "$boot" watch 2
     mpirun=$!
-    until grep -q '^rank 2: pid [0-9]* sleeps$' out; do sleep 0.1; done
+    wait_for sleeps
     [ "$(lines out '^rank [013]: after ')" -eq 0 ] || fail 'a rank that lives counts as dead'
     kill -9 "$(cat outer.2)"
     wait $mpirun || true

@@ -18,10 +18,9 @@ export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 begin() {
     for TUTTI_WATCHDOG in 2 4 8 16; do
         export TUTTI_WATCHDOG
-        rm -f go started out err
-        "$@" >out 2>err &
+        rm -f go started
+        in_background "$@"
         job=$!
-        started+=("$job")
         wait_for has_lines err 1
         wait_for says_quietly 'roll call$'
         if [ "${!#}" = absent ] || ! says_quietly 'tutti_init'; then break; fi

@@ -44,6 +44,15 @@ expect() {
     [ "$got" -eq "$code" ] || fail "'$*' exited with $got instead of $code"
 }
 
+# in_background COMMAND...: starts the command in the background with its output in the files out
+# and err, and leaves its number in $!. The background process opens these files itself, perhaps
+# only after the caller has read them. So this function removes those of earlier commands first.
+in_background() {
+    rm -f "$work/out" "$work/err"
+    "$@" >"$work/out" 2>"$work/err" &
+    started+=("$!")
+}
+
 # says FILE PATTERN: expects that the file (out or err) has a line that matches.
 says() { grep -qE -- "$2" "$work/$1" || fail "no line of $1 matches: $2"; }
 

@@ -9,9 +9,8 @@ source "$(dirname "$0")/lib.sh"
 # signal while they end.
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 
-tutti run -n 2 --tag "$rank" signals >out 2>err &
+in_background tutti run -n 2 --tag "$rank" signals
 launcher=$!
-started+=("$launcher")
 wait_for has_lines out 2
 got() { [ "$(lines out "^\[[01]\] rank [01] $1\$")" -eq 2 ]; }
 for signal in HUP QUIT USR1 USR2 INT USR1; do
@@ -35,10 +34,8 @@ wait "$launcher" || code=$?
 [ "$code" -eq 0 ] || fail "exited with $code, though the ranks took the signal well"
 
 # A signal to the guard, whose command line is the launcher's, is passed on to the ranks as well.
-: >out
-tutti run -n 2 --tag "$rank" signals >out 2>err &
+in_background tutti run -n 2 --tag "$rank" signals
 launcher=$!
-started+=("$launcher")
 wait_for has_lines out 2
 guard=$(cat "/proc/$launcher/task/$launcher/children")
 guard=${guard%% *}
@@ -63,10 +60,8 @@ for wire in "${wires[@]}"; do
 done
 
 # A rank that does not handle the signal is ended by it.
-: >out
-tutti run -n 2 sh -c 'echo here; exec sleep 600' >out 2>err &
+in_background tutti run -n 2 sh -c 'echo here; exec sleep 600'
 launcher=$!
-started+=("$launcher")
 wait_for has_lines out 2
 kill -TERM "$launcher"
 code=0

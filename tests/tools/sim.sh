@@ -73,12 +73,10 @@ fi
 # progress.
 progress='^tutti sim: [a-z-]+: [0-9.]+ million messages of [0-9.]+ \([0-9]+ %\) after [0-9]+ s$'
 gets_on() { grep -qsE "$progress" err || grep -qsE '^[a-z-]+ +[0-9]' out; }
-rm -f out err # otherwise gets_on might read the output of the previous command
 # A brief run has fewer ranks, because with a sanitizer the plans of a million ranks take minutes.
 ranks=1048576
 [ -z "${TUTTI_TEST_BRIEF-}" ] || ranks=131072
-tutti sim "allreduce/f64/sum/8/p$ranks" >out 2>err &
-started+=("$!")
+in_background tutti sim "allreduce/f64/sum/8/p$ranks"
 wait_for gets_on
 kill "$!"
 wait "$!" || true

@@ -62,8 +62,7 @@ expect 0 env TUTTI_YIELDS=20 TUTTI_WISDOM="$work/yields" tutti tune barrier/p2 -
 grep -q '^barrier' yields || fail 'times are not kept in a file that is named'
 
 # A signal of the user ends the command, and not only the job that the command has started.
-tutti tune --ranks 2 --time 0.05 --output ended >out 2>err &
-started+=($!)
+in_background tutti tune --ranks 2 --time 0.05 --output ended
 wait_for [ -s ended ]
 kill -TERM $!
 code=0
@@ -127,8 +126,7 @@ expect 0 env TUTTI_WISDOM=named tutti run -n 2 tutti tune --time 0.001 barrier -
 [ ! -s err ] || fail 'the file that tune makes is missed before'
 grep -qE '^barrier/p2 [a-z-]+ ' one || fail 'no line for a job on one node'
 # Without a problem, the usual ones are tuned.
-tutti run -n 3 tutti tune --time 0.0001 --output usual --sizes 8:8 >out 2>err &
-started+=($!)
+in_background tutti run -n 3 tutti tune --time 0.0001 --output usual --sizes 8:8
 wait_for grep -q '^bcast/u8/8/p3 ' usual
 kill -TERM $!
 wait $! || true
