@@ -24,18 +24,21 @@
 /* A yield is long if it takes more than this many ticks of the processor's counter: a third of a
  * millisecond if the counter runs at 3 GHz. */
 #define LONG_TICKS 1000000
-/* Two long yields follow each other closely if no more than this time lies between them. */
-#define LONG_TOGETHER_NS 100000000
-/* If long yields have followed each other closely for this time, a thread decides whether other
- * programs caused them. In a shorter time, the kernel may not have counted the time of every thread
- * that has run. */
-#define JUDGED_AFTER_NS 8000000
+/* Two long yields follow each other closely if no more ticks than these lie between their ends: a
+ * tenth of a second at 3 GHz. */
+#define LONG_TOGETHER_TICKS (100 * INT64_C(3000000))
+/* If long yields have followed each other closely for this time, a thread decides whether waits
+ * should sleep. Other programs often calculate for some ten milliseconds and then pause; the time
+ * covers such a calculation and its pause. */
+#define JUDGED_AFTER_NS 100000000
+/* Waits sleep only if long yields took at least this percentage of that time. */
+#define LONG_PERCENT 90
 /* If the ranks used less than this percentage of the processors' time while long yields followed
  * each other, other programs want the processors. */
 #define OWN_PERCENT 96
 /* If other programs want the processors, waits sleep without yielding for a time between these
  * limits. After that time a thread tries a yield again. */
-#define WANTED_LEAST_NS 30000000
+#define WANTED_LEAST_NS 300000000
 #define WANTED_MOST_NS 1000000000
 /* The time slice of a thread that sleeps because other processes want the processors. This is the
  * shortest slice that the kernel grants. */
@@ -179,11 +182,16 @@ void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns)
  * waits, it soon gives the processor back by a yield of its own. A thread that calculates keeps the
  * processor for a time slice of some milliseconds, and the waiting thread cannot run before, even
  * if what it waits for comes at once. But a thread that sleeps runs at once when it is woken,
- * because the scheduler prefers threads that have used little time. So if long yields follow each
- * other closely, because other programs use the processors, waits sleep for a while instead of
+ * because the scheduler prefers threads that have used little time. So if long yields take nearly
+ * all the time, because other programs use the processors, waits sleep for a while instead of
  * yielding. The first yields after that while show whether other programs still want the
- * processors. A single long yield has no effect: the host of a virtual machine may have taken the
- * processor away once.
+ * processors.
+ *
+ * If other programs calculate for half of the time, yields are better than sleeps. A rank that
+ * yields loses the time of the long yields, here half of the time. But a rank that sleeps loses
+ * more: a sleep and its wake-up take about ten times as long as a yield to another rank, and no
+ * wait is then without them. This is also the reason why a few long yields have no effect, such as
+ * those during which the host of a virtual machine takes the processor away.
  *
  * With more ranks than processors, a yield is also long if another rank of the job copies or
  * calculates for long. That rank gives the processor back by a yield as soon as it waits, so there
@@ -197,9 +205,11 @@ void tt_wait_set_sleep(struct tt_wait_policy *policy, int64_t ns)
  * All waits of the process use the same processors, so the result of one wait holds for all of
  * them. The variables below are read and written without memory ordering: whichever value a thread
  * reads, it waits correctly, by yields or by sleeps. */
-/* the times of the first and of the last long yield in the latest series of long yields that follow
- * each other closely; 0: never */
-static _Atomic int64_t first_long_ns, last_long_ns;
+/* when the latest series of long yields that follow each other closely began, at the end of its
+ * first long yield, as a time and in ticks; and when its last long yield ended; 0: never */
+static _Atomic int64_t first_long_ns, first_long_ticks, last_long_ticks;
+/* the ticks since then during which at least one thread was in a long yield */
+static _Atomic int64_t long_ticks;
 /* the processor time that ranks had used at the first long yield: first_used_ns of all ranks,
  * first_here_ns of the ranks with the affinity mask of this process */
 static _Atomic int64_t first_used_ns, first_here_ns;
@@ -209,12 +219,12 @@ static _Atomic int64_t wanted_until_ns;
  * end of the last period in which waits slept for this reason. 0: never */
 static _Atomic int64_t wanted_since_ns, wanted_ended_ns;
 
-static uint64_t ticks(void)
+static int64_t ticks(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
-    return __builtin_ia32_rdtsc();
+    return (int64_t)__builtin_ia32_rdtsc();
 #else
-    return (uint64_t)tt_clock_ns() * 3;
+    return tt_clock_ns() * 3;
 #endif
 }
 
@@ -225,7 +235,7 @@ static bool processors_are_wanted(void)
     if (tt_clock_ns() < until) return true;
     atomic_store_explicit(&wanted_ended_ns, until, memory_order_relaxed);
     /* the next long yield begins a new series */
-    atomic_store_explicit(&last_long_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&last_long_ticks, 0, memory_order_relaxed);
     atomic_store_explicit(&wanted_until_ns, 0, memory_order_relaxed);
     return false;
 }
@@ -260,9 +270,11 @@ static const struct tt_job_rank *rank_of(const struct tt_wait *w)
     return &w->job->rank[(size_t)bytes / sizeof w->job->rank[0]];
 }
 
-static struct used used_by_ranks(const struct tt_wait *w, const cpu_set_t *mine)
+/* Also sets `mine` to the processors on which this thread may run. */
+static struct used used_by_ranks(const struct tt_wait *w, cpu_set_t *mine)
 {
     struct used used = {0};
+    if (sched_getaffinity(0, sizeof *mine, mine) != 0) CPU_ZERO(mine);
     const struct tt_job_page *job = w->job;
     const struct tt_job_rank *me = rank_of(w);
     pid_t last = 0;
@@ -290,55 +302,68 @@ static bool is_most_of(int64_t used_ns, int64_t ns, int64_t cores)
  * processors of this thread alone are not enough to decide, because a cgroup's quota limits the
  * time on all processors together. All processors alone are not enough either, because the
  * processors of other ranks may have been idle while these ranks were blocked in the kernel. */
-static bool ranks_were_alone(const struct tt_wait *w, int64_t ns, const cpu_set_t *mine,
-                             const struct used *used)
+static bool ranks_were_alone(const struct tt_wait *w, int64_t ns)
 {
+    cpu_set_t mine;
+    const struct used used = used_by_ranks(w, &mine);
     int64_t first = atomic_load_explicit(&first_used_ns, memory_order_relaxed);
     int64_t first_here = atomic_load_explicit(&first_here_ns, memory_order_relaxed);
-    int64_t cores = tt_min(used->here, CPU_COUNT(mine));
-    if (used->all_ns < 0 || first < 0) return false;
-    return (cores > 0 && is_most_of(used->here_ns - first_here, ns, cores)) ||
-           is_most_of(used->all_ns - first, ns, w->policy->cores);
+    int64_t cores = tt_min(used.here, CPU_COUNT(&mine));
+    if (used.all_ns < 0 || first < 0) return false;
+    return (cores > 0 && is_most_of(used.here_ns - first_here, ns, cores)) ||
+           is_most_of(used.all_ns - first, ns, w->policy->cores);
 }
 
-/* Begins a new series of long yields: records the present time and processor times. */
-static void begin_long_yields(int64_t now, const struct used *used)
+static bool yields_were_mostly_long(int64_t until_ticks)
 {
-    atomic_store_explicit(&first_long_ns, now, memory_order_relaxed);
-    atomic_store_explicit(&first_used_ns, used->all_ns, memory_order_relaxed);
-    atomic_store_explicit(&first_here_ns, used->here_ns, memory_order_relaxed);
+    int64_t first = atomic_load_explicit(&first_long_ticks, memory_order_relaxed);
+    int64_t in_long = atomic_load_explicit(&long_ticks, memory_order_relaxed);
+    return in_long * 100 >= (until_ticks - first) * LONG_PERCENT;
+}
+
+/* Begins a new series of long yields, at the end of its first long yield: records the time and the
+ * processor times. */
+static void begin_long_yields(const struct tt_wait *w, int64_t ended_ticks)
+{
+    cpu_set_t mine;
+    const struct used used = used_by_ranks(w, &mine);
+    atomic_store_explicit(&first_long_ns, tt_clock_ns(), memory_order_relaxed);
+    atomic_store_explicit(&first_long_ticks, ended_ticks, memory_order_relaxed);
+    atomic_store_explicit(&long_ticks, 0, memory_order_relaxed);
+    atomic_store_explicit(&first_used_ns, used.all_ns, memory_order_relaxed);
+    atomic_store_explicit(&first_here_ns, used.here_ns, memory_order_relaxed);
 }
 
 /* Makes waits sleep, instead of yielding, for half as long as other programs have wanted the
  * processors so far, but for no less than WANTED_LEAST_NS and no more than WANTED_MOST_NS. */
 static void sleep_for_a_while(int64_t now, int64_t first)
 {
-    if (first - atomic_load_explicit(&wanted_ended_ns, memory_order_relaxed) > LONG_TOGETHER_NS)
+    if (first - atomic_load_explicit(&wanted_ended_ns, memory_order_relaxed) > JUDGED_AFTER_NS)
         atomic_store_explicit(&wanted_since_ns, first, memory_order_relaxed);
     int64_t since = now - atomic_load_explicit(&wanted_since_ns, memory_order_relaxed);
     int64_t wanted = tt_max(WANTED_LEAST_NS, tt_min(WANTED_MOST_NS, since / 2));
     atomic_store_explicit(&wanted_until_ns, now + wanted, memory_order_relaxed);
 }
 
-/* Records a long yield. If long yields have followed each other closely for JUDGED_AFTER_NS,
- * decides whether other programs caused them. */
-static void long_yield(const struct tt_wait *w)
+/* Records a long yield that began at this count of ticks and has just ended. If long yields have
+ * followed each other closely for JUDGED_AFTER_NS, decides whether waits should sleep. Long yields
+ * of several threads may overlap, so only the ticks since the last one ended are added. */
+static void long_yield(const struct tt_wait *w, int64_t began)
 {
-    cpu_set_t mine;
-    if (sched_getaffinity(0, sizeof mine, &mine) != 0) CPU_ZERO(&mine);
-    const struct used used = used_by_ranks(w, &mine);
-    int64_t now = tt_clock_ns();
-    int64_t last = atomic_exchange_explicit(&last_long_ns, now, memory_order_relaxed);
-    if (now - last > LONG_TOGETHER_NS) {
-        begin_long_yields(now, &used);
+    int64_t ended = ticks();
+    int64_t last = atomic_exchange_explicit(&last_long_ticks, ended, memory_order_relaxed);
+    if (ended - last > LONG_TOGETHER_TICKS) {
+        begin_long_yields(w, ended);
         return;
     }
-    int64_t first = atomic_load_explicit(&first_long_ns, memory_order_relaxed);
+    int64_t added = tt_max(0, ended - tt_max(last, began));
+    atomic_fetch_add_explicit(&long_ticks, added, memory_order_relaxed);
+    int64_t now = tt_clock_ns(), first = atomic_load_explicit(&first_long_ns, memory_order_relaxed);
     if (now - first < JUDGED_AFTER_NS) return;
-    if (ranks_were_alone(w, now - first, &mine, &used))
-        begin_long_yields(now, &used);
-    else
+    if (yields_were_mostly_long(ended) && !ranks_were_alone(w, now - first))
         sleep_for_a_while(now, first);
+    else
+        begin_long_yields(w, ended);
 }
 
 /* The scheduler lets a thread that is woken interrupt a running thread at once only if the time
@@ -403,10 +428,10 @@ static void look_at_clock(struct tt_wait *w)
 static void yield(struct tt_wait *w)
 {
     if (tt_unlikely(++w->yielded % YIELDS_TO_CLOCK == 0)) look_at_clock(w);
-    uint64_t before = ticks();
+    int64_t before = ticks();
     sched_yield();
     if (tt_unlikely(ticks() - before > LONG_TICKS))
-        long_yield(w);
+        long_yield(w, before);
     else if (tt_unlikely(old_slice_ns != 0))
         restore_slice();
 }

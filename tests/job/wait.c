@@ -65,14 +65,16 @@ static void calculate_for(int64_t ns)
     for (int64_t until = tt_clock_ns() + ns; tt_clock_ns() < until;) continue;
 }
 
-/* Starts a process that calculates on the processor of this thread, and yields after each 3 ms. */
-static pid_t start_calculating(void)
+/* Starts a process that calculates on the processor of this thread. After each 3 ms it yields, or
+ * sleeps for `pause_ms` milliseconds. */
+static pid_t start_calculating(int pause_ms)
 {
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid > 0) return pid;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (;; sched_yield()) calculate_for(3000000);
+    for (;; pause_ms ? (void)usleep(1000U * (unsigned)pause_ms) : (void)sched_yield())
+        calculate_for(3000000);
 }
 
 static void stop(pid_t pid)
@@ -111,7 +113,7 @@ static void a_waiter_sleeps_where_others_calculate(void **state)
     const struct tt_wait_policy policy = tt_wait_policy_for(2, 1, false);
     assert_int_equal(policy.yields, 1000000000);
     bind_to_one();
-    pid_t other = start_calculating();
+    pid_t other = start_calculating(0);
     tt_wait_begin(&wait, &policy, job, 0);
     while (!wait.announced) tt_wait_more(&wait);
     assert_int_equal(atomic_load(&job->sleepers), 1);
@@ -133,7 +135,7 @@ static void a_pid_of_another_namespace_is_no_rank(void **state)
     struct tt_wait wait;
     (void)state;
     bind_to_one();
-    pid_t other = start_calculating();
+    pid_t other = start_calculating(0);
     struct tt_job_page *job = job_of_two(other);
     assert_int_equal(tt_segment_pid(&job->rank[1], &job->rank[0]), other);
     atomic_fetch_add(&job->rank[1].pid_space, 1);
@@ -159,23 +161,26 @@ static void only_a_single_node_judges_others(void **state)
     assert_false(tt_wait_policy_for(2, 2, true).exact);
 }
 
-/* Waits for 100 ms. Returns whether the thread yielded all the time and did not want to sleep. */
+/* Waits for half a second. Returns whether the thread yielded all the time and did not want to
+ * sleep. */
 static bool yields_only(const struct tt_wait_policy *policy, struct tt_job_page *job)
 {
     struct tt_wait wait;
     tt_wait_begin(&wait, policy, job, 0);
-    int64_t until = tt_clock_ns() + 100000000;
+    int64_t until = tt_clock_ns() + 500000000;
     while (!wait.announced && tt_clock_ns() < until) tt_wait_more(&wait);
     bool yielded = !wait.announced;
     tt_wait_done(&wait);
     return yielded;
 }
 
-/* Checks that a waiter yields, and does not sleep, if another rank of the job calculates on its
- * processor. Both have priority over other programs of the machine. The kernel or the host of a
- * virtual machine may nevertheless take the processor away, so it is enough if one of many tries
- * succeeds. `idle` is a rank that is blocked, and may run on all processors; 0: there is none. */
-static void yields_to_ranks_of_its_job(pid_t idle)
+/* Checks that a waiter yields, and does not sleep, while another process calculates on its
+ * processor, with pauses of `pause_ms` milliseconds (0: none). `is_rank`: that process is a rank of
+ * the job. `idle` is another rank, which is blocked, and may run on all processors; 0: there is
+ * none. The waiter and the other process have priority over other programs of the machine. The
+ * kernel or the host of a virtual machine may nevertheless take the processor away, so it is enough
+ * if one of many tries succeeds. */
+static void yields_beside(int pause_ms, bool is_rank, pid_t idle)
 {
     const struct tt_wait_policy policy = {
         .yields = INT_MAX, .cores = idle ? 2 : 1, .can_sleep = true};
@@ -183,8 +188,8 @@ static void yields_to_ranks_of_its_job(pid_t idle)
     int tries = 50;
     bind_to_one();
     if (sched_setscheduler(0, SCHED_FIFO, &least) != 0) skip();
-    pid_t other = start_calculating();
-    struct tt_job_page *job = job_with((pid_t[]){other, idle, 0});
+    pid_t other = start_calculating(pause_ms);
+    struct tt_job_page *job = job_with(is_rank ? (pid_t[]){other, idle, 0} : (pid_t[]){0});
     while (--tries > 0 && !yields_only(&policy, job)) usleep(50000);
     stop(other);
     assert_int_equal(sched_setscheduler(0, SCHED_OTHER, &none), 0);
@@ -195,7 +200,14 @@ static void yields_to_ranks_of_its_job(pid_t idle)
 static void a_waiter_yields_to_ranks_of_its_job(void **state)
 {
     (void)state;
-    yields_to_ranks_of_its_job(0);
+    yields_beside(0, true, 0);
+}
+
+/* A program that calculates for a third of the time takes less from the ranks than sleeps would. */
+static void a_waiter_yields_to_a_program_that_pauses(void **state)
+{
+    (void)state;
+    yields_beside(6, false, 0);
 }
 
 /* Checks that a waiter is not misled by a rank that is blocked and leaves its processor idle: that
@@ -213,7 +225,7 @@ static void a_waiter_minds_its_own_processor(void **state)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         for (;;) pause();
     }
-    yields_to_ranks_of_its_job(idle);
+    yields_beside(0, true, idle);
     stop(idle);
 }
 
@@ -363,6 +375,7 @@ int main(void)
         cmocka_unit_test(a_waiter_sleeps_where_others_calculate),
         cmocka_unit_test(a_pid_of_another_namespace_is_no_rank),
         cmocka_unit_test(a_waiter_yields_to_ranks_of_its_job),
+        cmocka_unit_test(a_waiter_yields_to_a_program_that_pauses),
         cmocka_unit_test(a_waiter_minds_its_own_processor),
     };
     sched_getaffinity(0, sizeof allowed, &allowed);
