@@ -35,6 +35,18 @@ def buffers(text):
     return text
 
 
+def beside(text):
+    """BUSY:PAUSE in milliseconds"""
+    busy, _, pause = text.partition(":")
+    try:
+        times = float(busy), float(pause or "0")
+    except ValueError:
+        times = 0.0, 0.0
+    if not (0 < times[0] < float("inf") and 0 <= times[1] < float("inf")):
+        raise argparse.ArgumentTypeError(f"{text!r} is not BUSY:PAUSE, in milliseconds, such as 5:15")
+    return times
+
+
 def options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="few sizes, known settings; ends in 5 minutes")
@@ -56,6 +68,8 @@ def options():
                         help="memory a rank that buffers rotate through (twice the cache, at most 64M)")
     parser.add_argument("--timeout", type=float, default=60, help="seconds beyond that until it is killed (60)")
     parser.add_argument("--budget", type=float, help="seconds after which no further repeat is begun")
+    parser.add_argument("--beside", type=beside, metavar="BUSY:PAUSE",
+                        help="a program runs beside each start, which calculates for BUSY and pauses for PAUSE ms in turn")
     parser.add_argument("--no-tune", dest="tune", action="store_false", help="do not try the peers' settings")
     command.add_options(parser)
     parser.add_argument("--table", metavar="FILE", help="the table into a file too")

@@ -9,6 +9,7 @@ taken between starts that are neighbours in time. A point is (collective, bytes,
 import functools
 import json
 import math
+import os
 import sys
 import time
 from collections import defaultdict
@@ -67,11 +68,18 @@ class Campaign:
         """
         return self.options.batch * max(1.0, ranks / self.options.cores)
 
+    def beside(self):
+        """Returns the beginning of a command that runs beside a program that calculates."""
+        if not self.options.beside:
+            return []
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "beside.py")
+        return [sys.executable, script, *map(str, self.options.beside)]
+
     def start(self, peer, ranks, setting, points, limit, trial=False):
         """Returns the JSON lines that one start prints. The failure of a trial is not recorded."""
         arguments = ["-m", str(self.pool), "-t", f"{self.batch_seconds(ranks):.6f}", "-l", f"{limit:.1f}",
                      "-b", str(self.options.batches), "-u", ",".join(self.options.buffers), *in_order(points)]
-        command = peer.command("loop", ranks, setting, arguments)
+        command = self.beside() + peer.command("loop", ranks, setting, arguments)
         if self.options.verbose:
             say("compare: " + " ".join(command))
         timeout = min(self.options.timeout + limit, max(10.0, self.left() + 20.0))

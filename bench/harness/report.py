@@ -180,7 +180,7 @@ def document(campaign, machine):
         "method": {"base": base, "repeats": campaign.repeats, "order": [peer.name for peer in campaign.peers],
                    "batches_a_start": options.batches, "batch_seconds": options.batch,
                    "pool_bytes_a_rank": campaign.pool, "seconds": round(campaign.elapsed(), 1),
-                   "quick": options.quick, "most_bytes_together": options.total},
+                   "beside_ms": options.beside, "quick": options.quick, "most_bytes_together": options.total},
         "settings": [{"peer": name, "ranks": ranks, "setting": setting[0], "arguments": setting[1],
                       "environment": setting[2]}
                      for (name, ranks), setting in campaign.setting.items()],

@@ -122,13 +122,21 @@ def words_of_exceptions(document, titles):
     return ["### What is missing", "", *lines, ""] if lines else []
 
 
+def words_of_beside(times_ms):
+    if not times_ms:
+        return []
+    return ["Beside each start ran a program that calculates" +
+            (f" for {times_ms[0]:g} ms and pauses for {times_ms[1]:g} ms in turn." if times_ms[1] else " without pause.")]
+
+
 def words_of_method(document, titles):
     machine, method = document["machine"], document["method"]
     pool = method["pool_bytes_a_rank"]
     lines = [f"{machine['cpu']}, {machine['cores']} cores, L3 {machine['l3_bytes'] / (1 << 20):.1f} MiB, "
              f"Linux {machine['kernel']}; load before: {machine['load']:.2f}.",
              f"{method['repeats']} alternated starts of each; buffers rotate through {pool >> 20} MiB a rank; "
-             "microseconds; *faster*: median of the ratios to the better peer's time.", ""]
+             "microseconds; *faster*: median of the ratios to the better peer's time.",
+             *words_of_beside(method["beside_ms"]), ""]
     body = [[titles[one["peer"]], str(one["ranks"]), one["setting"]] for one in document["settings"]]
     return lines + aligned(["peer", "ranks", "setting"], body) + [""]
 
