@@ -239,8 +239,10 @@ static void turns_make_single_copies_better(void **state)
     assert_string_equal(chosen(TT_COLL_scatter, 1 << 20, &map)->name, "flat");
     map.cores = 2;
     assert_string_equal(chosen(TT_COLL_gather, 1 << 20, &map)->name, "direct");
-    assert_string_equal(chosen(TT_COLL_gather, 1 << 10, &map)->name, "flat");
+    assert_string_equal(chosen(TT_COLL_gather, 16 << 10, &map)->name, "flat");
+    assert_string_equal(chosen(TT_COLL_gather, (16 << 10) + 1, &map)->name, "direct");
     assert_string_equal(chosen(TT_COLL_scatter, 1 << 20, &map)->name, "direct");
+    assert_string_equal(chosen(TT_COLL_scatter, 16 << 10, &map)->name, "direct");
     assert_string_equal(chosen(TT_COLL_scatter, 1 << 10, &map)->name, "flat");
     assert_string_equal(chosen(TT_COLL_bcast, 1 << 20, &map)->name, "flat");
 }
