@@ -521,10 +521,16 @@ static void enqueue(struct tt_team *t, struct tt_exec *exec)
     if (exec->traced) traced_begin(exec);
 }
 
-static void dequeue(struct tt_team *t)
+/* Removes the execution from the queue of its team, if it is there. If the team is broken, the
+ * execution may be anywhere in the queue, because the program waits for its calls in any order. */
+static void dequeue(struct tt_exec *exec)
 {
-    t->queue = t->queue->next;
-    if (!t->queue) t->queue_end = &t->queue;
+    struct tt_team *t = exec->team;
+    struct tt_exec **link = &t->queue;
+    while (*link && *link != exec) link = &(*link)->next;
+    if (!*link) return;
+    *link = exec->next;
+    if (!*link) t->queue_end = link;
 }
 
 void tt_exec_start(struct tt_exec *exec)
@@ -650,7 +656,7 @@ static void fail(struct tt_exec *exec, tutti_status status)
     exec->state = TT_EXEC_IDLE;
     for (uint64_t s = 0; s < t->slots; s++)
         if (t->running[s] == exec) t->running[s] = NULL;
-    if (t->queue == exec) dequeue(t);
+    dequeue(exec);
     tt_assert(tt_team_valid(t));
     if (exec->traced) traced_end(exec);
 }
@@ -676,7 +682,7 @@ static bool try_to_run(struct tt_exec *exec)
 {
     struct tt_team *t = exec->team;
     if (t->queue != exec || !slot_is_free(t, exec)) return false;
-    dequeue(t);
+    dequeue(exec);
     run(exec);
     return exec->state == TT_EXEC_RUNNING;
 }

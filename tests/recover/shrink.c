@@ -237,6 +237,32 @@ static void hearsay_rank(tutti_client *client, void *arg)
     check(tutti_team_agree(world, &one, NULL) == TUTTI_OK, s, "agree");
 }
 
+/* Runs a rank of a job in which rank 0 starts more calls than can run at once, revokes the team, and
+ * waits for the calls in an order of its own. Then no call is queued any more, so the ranks agree. */
+static void many_calls_rank(tutti_client *client, void *arg)
+{
+    enum { CALLS = 100 };
+    static const size_t strides[] = {1, CALLS - 1, 37};
+    struct story *s = arg;
+    tutti_team *world = tutti_world(client), *part;
+    tutti_request *request[CALLS];
+    int64_t one = 1;
+    for (size_t k = 0; k < sizeof strides / sizeof *strides; k++) {
+        check(tutti_team_dup(world, &part) == TUTTI_OK, s, "duplicate");
+        for (int i = 0; i < CALLS && tutti_rank(part) == 0; i++)
+            check(tutti_ibarrier(part, &request[i]) == TUTTI_OK, s, "start");
+        if (tutti_rank(part) == 0) check(tutti_team_revoke(part) == TUTTI_OK, s, "revoke");
+        for (size_t i = 0; i < CALLS && tutti_rank(part) == 0; i++)
+            check(tutti_wait(request[CALLS - 1 - i * strides[k] % CALLS]) == TUTTI_ERR_PEER, s,
+                  "wait");
+        check(tutti_barrier(world) == TUTTI_OK, s, "the world");
+        check(tutti_team_agree(part, &one, NULL) == TUTTI_OK, s, "agree");
+        for (int i = 0; i < CALLS && tutti_rank(part) == 0; i++)
+            (void)tutti_request_free(request[i]);
+        check(tutti_team_free(part) == TUTTI_ERR_PEER, s, "free");
+    }
+}
+
 /* ---- Failures that tutti_advance reports ---- */
 
 /* Returns how many of the given number of advances of context 0 return TUTTI_ERR_PEER. All others
@@ -445,6 +471,7 @@ int main(int argc, char **argv)
         if (only == 0 || only == 7) run_all(peel_rank, 7);
         if (only == 0 || only == 3) run_all(mixed_rank, 3);
         if (only == 0 || only == 3) run_all(outcast_rank, 3);
+        if (only == 0 || only == 2) run_all(many_calls_rank, 2);
     }
     for (int i = 0; i < stories; i++) run_story((uint64_t)i, only);
     printf("%d stories\n", stories);
