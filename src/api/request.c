@@ -373,6 +373,30 @@ static void free_request(tutti_request *request)
     tt_handle_free(&handles, request);
 }
 
+/* Returns an execution for a request: the one that an earlier request has left, or a new one. NULL:
+ * there was an error. */
+static struct tt_exec *exec_for_request(tutti_team *team, struct tt_prepared *prepared)
+{
+    struct tt_exec *idle = prepared->idle;
+    prepared->idle = NULL;
+    return idle ? idle : exec_for(team, prepared);
+}
+
+/* Ends the use of an execution by a request, and keeps the execution for the next request of the
+ * same call if it takes little memory, has nothing of this request but the buffers, which `bind`
+ * sets again, and is not the last user of its plan. */
+static void leave_exec(const tutti_request *request)
+{
+    struct tt_exec *exec = request->exec;
+    struct tt_prepared *prepared = request->prepared;
+    bool keeps = prepared->uses > 1 && !prepared->idle && !prepared->segments && !request->packed &&
+                 !exec->remote && exec->plan->tmp_bytes == 0;
+    if (keeps && exec->status == TUTTI_OK)
+        prepared->idle = exec;
+    else
+        tt_exec_free(exec);
+}
+
 /* Returns NULL after an error (tt_error_status). */
 static tutti_request *new_request(tutti_team *team, const struct tt_call *call,
                                   struct tt_prepared *prepared)
@@ -385,7 +409,8 @@ static tutti_request *new_request(tutti_team *team, const struct tt_call *call,
     request->team = team;
     request->prepared = prepared;
     request->call = *call;
-    if (keep_counts(request, team->run.map.p) == TUTTI_OK) request->exec = exec_for(team, prepared);
+    if (keep_counts(request, team->run.map.p) == TUTTI_OK)
+        request->exec = exec_for_request(team, prepared);
     if (request->exec) return request;
     free_request(request);
     return NULL;
@@ -406,7 +431,7 @@ void tt_request_delete(tutti_request *request)
     tt_exec_abandon(request->exec);
     tt_exec_settle_debt(request->exec);
     bool reachable = tt_exec_is_reachable(request->exec);
-    tt_exec_free(request->exec);
+    leave_exec(request);
     tt_prepared_drop(request->prepared);
     tt_packed_free(request->packed, reachable ? &request->team->client->fabric : NULL);
     free_request(request);

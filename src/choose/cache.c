@@ -189,6 +189,7 @@ tutti_status tt_prepare(struct tt_cache *cache, struct tt_team *team, const stru
 void tt_prepared_free(struct tt_prepared *p)
 {
     tt_exec_free(p->spare);
+    tt_exec_free(p->idle);
     tt_plan_free(p->plan);
     tt_free(p->lists);
     tt_free(p);

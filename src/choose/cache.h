@@ -25,6 +25,7 @@ struct tt_prepared {
     struct tt_plan *plan;
     struct tt_exec *spare;       /* an execution kept for blocking calls; NULL while it is in use,
                                   * or not made yet */
+    struct tt_exec *idle;        /* an execution kept for the next request; NULL: none is kept */
     uint64_t shape;              /* fingerprint, equal on all ranks whose calls match */
     int64_t in_bytes, out_bytes; /* bytes that this rank's buffers must have (unused in
                                   * v-collectives) */

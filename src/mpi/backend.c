@@ -473,9 +473,10 @@ TT_MPI_BUFFERS(KEEPS)
     }                                                                                              \
     static __attribute__((noinline)) int read_##NAME PARAMETERS                                    \
     {                                                                                              \
+        _Alignas(64) char small[TT_MPI_SMALL];                                                     \
         struct tt_mpi_call call;                                                                   \
         const bool recognises = tt_mpi_repeats(comm) && !has_attached();                           \
-        start_call(&call, TT_MPI_##NAME, comm);                                                    \
+        start_call(&call, small, TT_MPI_##NAME, comm);                                             \
         int64_t began = tt_mpi_setting.report ? tt_mpi_now_ns() : 0;                               \
         tt_depth++;                                                                                \
         bool taken = DO(NAME, &call, TT_MPI_OPEN ARGUMENTS);                                       \
@@ -507,7 +508,7 @@ TT_MPI_BUFFERS(KEEPS)
         return code;                                                                               \
     }
 
-static inline void start_call(struct tt_mpi_call *call, int function, MPI_Comm comm)
+static inline void start_call(struct tt_mpi_call *call, char *small, int function, MPI_Comm comm)
 {
     call->function = function;
     call->comm = comm;
@@ -515,13 +516,12 @@ static inline void start_call(struct tt_mpi_call *call, int function, MPI_Comm c
     call->status = TUTTI_OK;
     call->choice = TT_MPI_TAKEN;
     call->scratches = 0;
+    call->small = small;
     call->used = 0;
-    call->copies = false;
-    call->user = false;
+    call->copies = call->user = call->prepares = false;
     call->shape = call->measured = -1;
     call->began_ns = call->read_ns = 0;
     call->later = NULL;
-    call->prepares = false;
     call->plain.n = -1;
 }
 
@@ -532,7 +532,7 @@ static __attribute__((noinline)) int failed_again(int function, MPI_Comm comm,
                                                   struct tt_mpi_comm *record, tutti_status status)
 {
     struct tt_mpi_call call;
-    start_call(&call, function, comm);
+    start_call(&call, NULL, function, comm);
     call.record = record;
     call.status = status;
     return tt_mpi_failed(&call, NULL);
@@ -586,7 +586,7 @@ static struct tt_mpi_call *new_call(int function, MPI_Comm comm)
     struct tt_mpi_call *call = tt_mpi_later_new();
     if (!call) return NULL;
     struct tt_mpi_later *later = call->later;
-    start_call(call, function, comm);
+    start_call(call, NULL, function, comm);
     call->later = later;
     call->request = NULL;
     call->team = NULL;

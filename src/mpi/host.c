@@ -255,7 +255,7 @@ struct tt_mpi_comm *tt_mpi_comm_remove(MPI_Comm comm)
 void *tt_mpi_room(struct tt_mpi_call *call, int64_t bytes)
 {
     call->copies = true;
-    if (bytes <= (int64_t)(sizeof call->small - call->used)) {
+    if (call->small && bytes <= (int64_t)(TT_MPI_SMALL - call->used)) {
         void *small = call->small + call->used;
         call->used += ((size_t)bytes + 63) & ~(size_t)63;
         return small;

@@ -231,9 +231,16 @@ struct tt_mpi_comm {
      * are freed. */
     atomic_int started; /* nonblocking calls in flight */
     atomic_bool held;   /* a lock: a thread uses the team for a nonblocking call */
-    int requests;       /* requests that are not freed yet; guarded by tt_mpi_lock */
-    atomic_bool removed;
+    /* the number of requests that are not freed yet, plus TT_MPI_REMOVED if the communicator is
+     * freed */
+    atomic_uint requests;
 };
+
+enum { TT_MPI_REMOVED = 1 << 30 };
+static inline bool tt_mpi_removed(const struct tt_mpi_comm *record)
+{
+    return atomic_load_explicit(&record->requests, memory_order_relaxed) >= TT_MPI_REMOVED;
+}
 
 #define tt_mpi_open_host TT_MPI_OWN(open_host)
 /* Looks up the host's functions and handles. Returns the name of one that is missing, or NULL. */
@@ -311,11 +318,15 @@ struct tt_mpi_call {
     bool copies;      /* whether tt_mpi_room was called for data, which are copied or packed */
     void *scratch[8]; /* memory that the call needs until its end */
     int scratches;
-    size_t used; /* bytes of `small` in use; tt_mpi_room takes short pieces from `small` */
+    /* TT_MPI_SMALL bytes, from which tt_mpi_room takes short pieces, and how many of them are in
+     * use. NULL: the call is nonblocking or persistent; such a call lies in allocated memory, which
+     * the C library provides faster if it is short. */
+    char *small;
+    size_t used;
     struct tt_mpi_plain plain; /* n < 0: Tutti's function was not called, or not with the program's
                                 * own buffers */
-    _Alignas(64) char small[2048];
 };
+enum { TT_MPI_SMALL = 2048 };
 _Static_assert(offsetof(struct tt_mpi_call, code) - offsetof(struct tt_mpi_call, status) >= 8,
                "no load reads both");
 

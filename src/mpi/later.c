@@ -37,6 +37,7 @@ struct tt_mpi_later {
     /* whether the generalized request `host` was made: the host then frees this struct when it
      * frees the request */
     bool has_host;
+    bool over; /* the call ended in its start, and Tutti's request is freed */
     struct copies packs, deliveries;
     /* The reduction of a call by an operation of the program, which lies in the call's memory;
      * NULL: the call has none. derived: if the type of the reduction is derived, a type that was
@@ -105,18 +106,13 @@ static void free_record(struct tt_mpi_comm *record)
 
 static void take_record(struct tt_mpi_comm *record)
 {
-    tt_mpi_lock();
-    record->requests++;
-    tt_mpi_unlock();
+    atomic_fetch_add_explicit(&record->requests, 1, memory_order_relaxed);
 }
 
 static void give_record(struct tt_mpi_comm *record)
 {
-    tt_mpi_lock();
-    bool last =
-        --record->requests == 0 && atomic_load_explicit(&record->removed, memory_order_relaxed);
-    tt_mpi_unlock();
-    if (last) free_record(record);
+    unsigned before = atomic_fetch_sub_explicit(&record->requests, 1, memory_order_acq_rel);
+    if (before == TT_MPI_REMOVED + 1) free_record(record);
 }
 
 /* ---- The host's request ---- */
@@ -137,8 +133,8 @@ static int query(void *state, MPI_Status *status)
     tt_host.Status_set_cancelled(status, 0);
     if (call->status == TUTTI_OK || later->reported) return call->code;
     later->reported = true;
-    bool removed = atomic_load_explicit(&call->record->removed, memory_order_relaxed);
-    if (removed || call->comm == tt_handle.world) call->comm = tt_handle.no_comm;
+    if (tt_mpi_removed(call->record) || call->comm == tt_handle.world)
+        call->comm = tt_handle.no_comm;
     call->code = tt_mpi_failed(call, later->error);
     return call->code;
 }
@@ -269,11 +265,7 @@ static int free_state(void *state)
 bool tt_mpi_outlives(struct tt_mpi_comm *record)
 {
     free_dead();
-    tt_mpi_lock();
-    bool used = record->requests > 0;
-    if (used) atomic_store_explicit(&record->removed, true, memory_order_relaxed);
-    tt_mpi_unlock();
-    return used;
+    return atomic_fetch_add_explicit(&record->requests, TT_MPI_REMOVED, memory_order_acq_rel) > 0;
 }
 
 #ifdef MPICH_NAME
@@ -323,7 +315,7 @@ struct tt_mpi_call *tt_mpi_later_new(void)
     if (!later) return NULL;
     later->call.later = later;
     later->next = NULL;
-    later->has_host = later->reported = false;
+    later->has_host = later->reported = later->over = false;
     later->packs = later->deliveries = (struct copies){0};
     later->reduction = NULL;
     later->derived = tt_handle.no_type;
@@ -350,8 +342,21 @@ bool tt_mpi_before_start(struct tt_mpi_call *call)
     return true;
 }
 
+/* Returns whether a call that was just started has ended without an error. Most short calls have,
+ * if the other ranks have started theirs. As after a blocking call, packets may be left behind. */
+static bool is_over(const struct tt_mpi_call *call)
+{
+    if (tt_mpi_tutti.request_check(call->request) != TUTTI_OK) return false;
+    if (!call->record->one_node) tt_mpi_drain(TUTTI_OK);
+    return true;
+}
+
 tutti_status tt_mpi_after_start(struct tt_mpi_call *call, tutti_status status)
 {
+    if (call->later && status == TUTTI_OK && is_over(call)) {
+        call->later->over = true;
+        (void)tt_mpi_tutti.request_free(call->request);
+    }
     release(call->record);
     return call->later || status != TUTTI_OK ? status : wait_for(call);
 }
@@ -499,7 +504,7 @@ static bool take_failed(struct tt_mpi_call *call)
     pthread_mutex_lock(&stand_in.mutex);
     const struct tt_mpi_later *failed = stand_in.failed;
     if (failed) {
-        bool removed = atomic_load_explicit(&failed->call.record->removed, memory_order_relaxed);
+        bool removed = tt_mpi_removed(failed->call.record);
         stand_in.failed = failed->next_failed;
         *call = (struct tt_mpi_call){.function = failed->call.function,
                                      .comm = removed ? tt_handle.world : failed->call.comm,
@@ -554,17 +559,20 @@ static void free_prepared(struct tt_mpi_later *later)
 
 /* Sends a message to a stand-in. MPICH does so at once, because the stand-in waits for the message.
  * But a function of MPICH that waits looks at the stand-in only after another event; the second
- * message, which this process sends and receives, is such an event. */
-static void send_to_stand_in(int bytes, int tag)
+ * message, which this process sends and receives, is such an event. `awaited`: whether a function
+ * may be waiting for the stand-in already. */
+static void send_to_stand_in(int bytes, int tag, bool awaited)
 {
     static char byte;
 #ifdef MPICH_NAME
     int other = (int)stand_in.tags;
     tt_host.Send(&byte, bytes, tt_handle.byte, 0, tag, stand_in.self);
+    if (!awaited) return;
     tt_host.Sendrecv(NULL, 0, tt_handle.byte, 0, other, NULL, 0, tt_handle.byte, 0, other,
                      stand_in.self, MPI_STATUS_IGNORE);
 #else
     MPI_Request sent;
+    (void)awaited;
     if (tt_host.Isend(&byte, bytes, tt_handle.byte, 0, tag, stand_in.self, &sent) == MPI_SUCCESS)
         tt_host.Request_free(&sent);
 #endif
@@ -572,8 +580,9 @@ static void send_to_stand_in(int bytes, int tag)
 
 /* Sends the message that completes the stand-in of a call that has ended. From then on another
  * thread may start the call again, or free it. If the program has freed the request of the call
- * while it was active, which MPI forbids, frees the call instead. */
-static void complete_stand_in(struct tt_mpi_later *later)
+ * while it was active, which MPI forbids, frees the call instead. `awaited`: see
+ * send_to_stand_in. */
+static void complete_stand_in(struct tt_mpi_later *later, bool awaited)
 {
     int bytes = !well(&later->call), tag = later->tag;
     if (later->freed) {
@@ -582,7 +591,7 @@ static void complete_stand_in(struct tt_mpi_later *later)
     }
     if (bytes) add_failed(later);
     atomic_store_explicit(&later->active, false, memory_order_release);
-    send_to_stand_in(bytes, tag);
+    send_to_stand_in(bytes, tag, awaited);
 }
 
 /* Returns the error code that the program gets for a call that Tutti has not started. If the call's
@@ -652,7 +661,7 @@ static void end(struct tt_mpi_later *later)
     do_copies(later, &later->deliveries, false);
     atomic_fetch_sub_explicit(&tt_mpi_in_flight.n, 1, memory_order_relaxed);
     if (call->prepares) {
-        complete_stand_in(later);
+        complete_stand_in(later, true);
         return;
     }
     atomic_fetch_sub_explicit(&call->record->started, 1, memory_order_release);
@@ -718,14 +727,30 @@ static void append(struct tt_mpi_later *later)
     if (tt_mpi_in_flight.threaded) tt_mpi_drain_wake();
 }
 
+/* Makes the host's progress, or a thread, advance a nonblocking call that was started. */
+static void fly(struct tt_mpi_later *later)
+{
+    atomic_fetch_add_explicit(&later->call.record->started, 1, memory_order_relaxed);
+    atomic_store_explicit(&later->active, true, memory_order_relaxed);
+    append(later);
+}
+
+/* Completes the program's request of a nonblocking call that ended in its start. */
+static void complete_host(struct tt_mpi_later *later)
+{
+    do_copies(later, &later->deliveries, false);
+    tt_host.Grequest_complete(later->host);
+}
+
 int tt_mpi_later_begun(struct tt_mpi_call *call, MPI_Request *request)
 {
     struct tt_mpi_later *later = call->later;
     if (request && call->status == TUTTI_OK && call->request) {
         *request = later->host;
-        atomic_fetch_add_explicit(&call->record->started, 1, memory_order_relaxed);
-        atomic_store_explicit(&later->active, true, memory_order_relaxed);
-        append(later);
+        if (later->over)
+            complete_host(later);
+        else
+            fly(later);
         return MPI_SUCCESS;
     }
     const struct tt_mpi_call ended = *call;
@@ -754,10 +779,12 @@ void tt_mpi_later_start(struct tt_mpi_later *later)
         call->status = tt_mpi_tutti.start(call->request);
         if (call->status != TUTTI_OK) keep_error(later);
     }
-    if (well(call))
+    bool over = well(call) && is_over(call);
+    if (over) do_copies(later, &later->deliveries, false);
+    if (well(call) && !over)
         append(later);
     else
-        complete_stand_in(later);
+        complete_stand_in(later, false);
 }
 
 void tt_mpi_later_free(struct tt_mpi_later *later)

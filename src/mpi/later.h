@@ -5,7 +5,8 @@
  * the host that take requests accept it. Tutti's own request belongs to a struct tt_mpi_later, and
  * all of these are in a list. The host's progress, or a thread (drive.h), advances Tutti, wherever
  * in MPI the program waits, and then goes through the list: it looks at Tutti's requests, without
- * advancing them once more, and completes the host's request of each call that has ended.
+ * advancing them once more, and completes the host's request of each call that has ended. A call
+ * that ends in its start is completed there, and does not come into the list.
  *
  * The program may free types, operations and communicators while a call is in flight. So the call
  * duplicates its derived types, and the record of a communicator, with its team, is kept until the

@@ -78,6 +78,13 @@ before=(env LD_PRELOAD="$PWD/counted/libtutti_mpi.so")
 launch "$host" 2 ./later looks "$PWD/counted/libtutti.so.0"
 [ "$(cat out)" = 'done' ] || fail 'looks'
 
+# A call that can end in its start must be completed there.
+compile_mpi "$host" "$here/in-start.c" -o in-start -ldl || fail 'the compiler'
+before=(env "LD_PRELOAD=$PWD/counted/libtutti_mpi.so" "TUTTI_MPI_REPORT=$PWD/calls.json")
+launch "$host" 2 ./in-start "$PWD/counted/libtutti.so.0"
+[ "$(cat out)" = 'done' ] || fail 'in-start'
+[ "$(grep -cE '"MPIX?_(Ibcast|Bcast_init)".*"taken"' calls.json)" -eq 2 ] || fail 'the calls of in-start are not taken'
+
 # An error handler may jump out of a call that cannot begin. The program calls 3 barriers before
 # this call and 5 after it, and Tutti must take all 8.
 before=(env "LD_PRELOAD=$PWD/counted/libtutti_mpi.so" "TUTTI_MPI_REPORT=$PWD/calls.json")
