@@ -49,8 +49,10 @@ static struct tt_call stand_in(const struct tt_call *call, int log2)
                             .lanes = call->lanes};
 }
 
-/* The algorithms with the least times so far, the fastest first. */
+/* The algorithms with the least times so far, the fastest first. left: the effort that may still be
+ * spent on their ranking, in steps of ranks that are followed. */
 struct ranked {
+    int64_t left;
     int n;
     uint8_t index[TT_RANKED];
     int64_t time_ps[TT_RANKED];
@@ -100,13 +102,13 @@ static void add_runner(struct runners *runners, int index, int64_t steps)
     runners->steps[at] = steps;
 }
 
-/* Returns about how many steps the plan of rank 0 has; 0: there is no memory for the plan. */
+/* Returns about how many steps the plan of a rank has; 0: there is no memory for the plan. */
 static int64_t steps_of(const struct tt_algorithm *a, const struct tt_call *call,
-                        const struct tt_map *map)
+                        const struct tt_map *map, int rank)
 {
     bool is_short;
     struct tt_map with = tt_plan_map(a, call, map, &is_short);
-    struct tt_plan *plan = tt_algorithm_plan(a, call, &with, 0);
+    struct tt_plan *plan = tt_algorithm_plan(a, call, &with, rank);
     int64_t steps = plan ? tt_plan_steps(plan, 0) : 0;
     tt_plan_free(plan);
     return steps;
@@ -131,6 +133,36 @@ static int64_t unfavoured(int64_t time_ps)
     return time_ps + time_ps / (TT_ESTIMATE_FAVOUR - 1) + 1;
 }
 
+/* ---- The effort ---- */
+
+/* The effort for a ranking, whose processor time is to be at most 5 ms, in steps that are followed.
+ * A step takes some 0.1 us, and more in a large team, so each rank lessens the effort by RANK.
+ * Making the plan of a rank takes as long as following some PLAN steps. With less effort than
+ * LEAST, no time can be predicted. */
+enum { EFFORT = 44000, RANK = 450, PLAN = 64, LEAST = 1000 };
+
+/* Returns the effort for a ranking. In a collective with a root whose ranks share processors it is
+ * not limited: many calls have to be followed there until the root no longer runs ahead. */
+static int64_t effort_for(const struct tt_call *call, const struct tt_map *map)
+{
+    bool ahead = tt_coll_has_root(call->coll) && map->p > map->cores;
+    return ahead ? INT64_MAX / 2 : EFFORT - RANK * map->p;
+}
+
+/* Predicts a time that matters only if it is at most most_ps, as the first of `n` predictions that
+ * share the effort that is left. Returns whether the time is known. */
+static bool predict_within(const struct tt_algorithm *a, const struct tt_call *call,
+                           const struct tt_map *map, int64_t most_ps, int n, int64_t *left,
+                           struct tt_prediction *prediction)
+{
+    if (*left < LEAST) return false;
+    const struct tt_limits limits = {most_ps, *left / n, tt_max(*left / 2, *left / n)};
+    *prediction = (struct tt_prediction){.time_ps = 0};
+    bool known = tt_predict_up_to(a, call, map, &limits, prediction) == TUTTI_OK;
+    *left = tt_max(0, *left - prediction->followed - PLAN * map->p);
+    return known;
+}
+
 /* Ranks the algorithms that are not among the first n of `known`. Algorithms that take more than
  * `times` times the least time may be left out. tabled: the algorithm whose time counts as shorter;
  * NULL: none does. Ranks nothing if the time of `tabled` cannot be predicted. Errors of predictions
@@ -145,13 +177,13 @@ static void rank_all(const struct tt_call *call, const struct tt_map *map, const
     for (int i = 0; tt_algorithms[i]; i++) {
         const struct tt_algorithm *a = tt_algorithms[i];
         if (a->coll == call->coll && !is_among(known, n, i) && !a->refuse(call, map))
-            add_runner(&runners, i, a == tabled ? -1 : steps_of(a, call, map));
+            add_runner(&runners, i, a == tabled ? -1 : steps_of(a, call, map, 0));
     }
     for (int i = 0; i < runners.n; i++) {
         const struct tt_algorithm *a = tt_algorithms[runners.index[i]];
         int64_t most = r->n > 0 ? times * r->time_ps[0] : INT64_MAX;
         if (a == tabled && r->n > 0) most = unfavoured(most);
-        bool known_time = tt_predict_up_to(a, call, map, most, &prediction) == TUTTI_OK;
+        bool known_time = predict_within(a, call, map, most, runners.n - i, &r->left, &prediction);
         if (known_time)
             insert(r, runners.index[i],
                    a == tabled ? favoured(prediction.time_ps) : prediction.time_ps);
@@ -213,11 +245,19 @@ static bool may_tune(const struct tt_call *call, const struct tt_map *map)
  * takes time for each step, and a rank waits for the ranking in its first call of a shape. */
 enum { TRY_STEPS = 2048 };
 
+/* Returns about how many steps the plans of all ranks have, at most. The first and the last rank
+ * may be on nodes with different numbers of ranks. */
+static int64_t most_steps(const struct tt_algorithm *a, const struct tt_call *call,
+                          const struct tt_map *map)
+{
+    return map->p * tt_max(steps_of(a, call, map, 0), steps_of(a, call, map, map->p - 1));
+}
+
 /* Returns 1 + the number of the value (tt_parameters_try) with which the algorithm takes least, if
  * its predicted time is at most most_ps; 0: there is none. Errors of predictions do not reach the
  * caller: tutti_error stays as it was. */
 static uint8_t find_value(const struct tt_algorithm *a, const struct tt_call *standing,
-                          const struct tt_map *map, int64_t most_ps)
+                          const struct tt_map *map, int64_t most_ps, int64_t *left)
 {
     char kept[TT_ERROR_TEXT];
     struct tt_prediction prediction;
@@ -226,9 +266,8 @@ static uint8_t find_value(const struct tt_algorithm *a, const struct tt_call *st
     for (int i = 0; i < TT_PARAMETERS_TRIES; i++) {
         struct tt_call call = *standing;
         if (!tt_parameters_try(&call, i) || a->refuse(&call, map) ||
-            steps_of(a, &call, map) * map->p > TRY_STEPS ||
-            changes_nothing(a, standing, &call, map) ||
-            tt_predict_up_to(a, &call, map, most_ps, &prediction) != TUTTI_OK ||
+            most_steps(a, &call, map) > TRY_STEPS || changes_nothing(a, standing, &call, map) ||
+            !predict_within(a, &call, map, most_ps, TT_PARAMETERS_TRIES - i, left, &prediction) ||
             prediction.time_ps > most_ps)
             continue;
         best = (uint8_t)(i + 1);
@@ -257,7 +296,7 @@ static const struct tt_algorithm *tabled_for(const struct tt_call *stand_in,
 static bool rank_next(uint8_t best[TT_RANKED], uint8_t *with, int n, const struct tt_call *stand_in,
                       const struct tt_map *map)
 {
-    struct ranked r = {.n = 0};
+    struct ranked r = {.left = effort_for(stand_in, map)};
     struct tt_equal_counts equal;
     struct tt_call standing = *stand_in;
     uint64_t before = tt_memory_lacks();
@@ -268,7 +307,8 @@ static bool rank_next(uint8_t best[TT_RANKED], uint8_t *with, int n, const struc
         rank_all(&standing, map, best, n, 1, tabled, &r);
     if (r.n > 0 && n == 0 && may_tune(&standing, map)) {
         const struct tt_algorithm *a = tt_algorithms[r.index[0] - 1];
-        value = find_value(a, &standing, map, a == tabled ? r.time_ps[0] : favoured(r.time_ps[0]));
+        value = find_value(a, &standing, map, a == tabled ? r.time_ps[0] : favoured(r.time_ps[0]),
+                           &r.left);
     }
     if (tt_memory_lacks() != before) return false;
     best[n] = r.n > 0 ? r.index[0] : TT_NOTHING_RANKED;
@@ -400,7 +440,7 @@ const struct tt_algorithm *tt_estimate(struct tt_rankings *kept, const struct tt
 int tt_estimate_near(const struct tt_call *call, const struct tt_map *map,
                      struct tt_choice *candidate, int n, int most)
 {
-    struct ranked r = {.n = 0};
+    struct ranked r = {.left = INT64_MAX / 2};
     if (!map->machine || map->p < 2 || tt_call_counts(call)) return 0;
     rank_all(call, map, NULL, 0, 2, NULL, &r);
     for (int i = 0; i < r.n && n < most && r.time_ps[i] < 2 * r.time_ps[0]; i++) {

@@ -11,6 +11,12 @@
  * calls before it. The algorithm that is favoured is that of the table for this stand-in. If it
  * wins, the call runs by the table's choice for the call itself.
  *
+ * A ranking is computed in the first call of a shape, so it has a limited effort: a number of
+ * steps that are followed, which is the same on all ranks. The algorithms share it. If it does not
+ * suffice to follow an algorithm to the end of its second call, its time is guessed from the part
+ * that was followed, or the algorithm is left out of the ranking. So the choice is not always the
+ * algorithm with the least time that tt_predict predicts.
+ *
  * On several nodes whose ranks have a processor each, the estimate also chooses the slice, the
  * radix or the number of lanes of the first algorithm of a ranking. It predicts the time for each
  * value of tt_parameters_try, and takes the best one if the algorithm's own parameters are

@@ -76,6 +76,9 @@ struct tt_follow {
     int posted_n, posted_room, posted_taken; /* posted_taken: how many receives at the beginning of
                                               * the list `posted` have got their messages */
     int me, core, call;
+    /* done: the steps that it has done in all calls; counted: the steps of a call, counted only if
+     * the prediction has limits */
+    int64_t done, counted;
     bool in_call, over;
     int64_t ready_ps; /* when the rank may be able to go on; TT_PREDICT_NEVER: only after another
                        * rank has done something */
@@ -178,9 +181,11 @@ struct tt_predictor {
     struct tt_saved saved;
     uint8_t winner[2 * TT_PREDICT_RANKS];
     int places;
-    int64_t most_ps; /* a longer time need not be predicted exactly */
-    int64_t look_at; /* the number of steps after which the time is next compared with most_ps */
-    bool more;       /* the time is above most_ps */
+    int64_t most_ps, some_steps, most_steps; /* the limits of the prediction (tt_limits) */
+    int64_t least_ps;                        /* no call takes less; 0: not known */
+    int64_t guess_ps; /* the time of a call, guessed before two calls have ended; 0: not guessed */
+    int64_t look_at;  /* after this many steps, the time is next compared with most_ps */
+    bool more;        /* the time is above most_ps */
     /* For ranks on several nodes (predict-wire.c). hosts: the node of each rank; NULL: all ranks
      * are on one node. signal_ps: the time of a message without data. link_ps: the time in which a
      * link moves LINK_BYTES bytes; 0: the link does not limit messages. out_free_ps, in_free_ps:

@@ -374,6 +374,7 @@ static void pass_rank(struct tt_predictor *s, int rank, int64_t n, int64_t now, 
     const struct tt_follow *was = &s->saved.rank[rank];
     struct tt_follow *r = &s->rank[rank];
     for (int i = 0; i < TT_SPENT_N; i++) r->spent[i] += n * (r->spent[i] - was->spent[i]);
+    r->done += n * (r->done - was->done);
     pass_time(was->ready_ps, &r->ready_ps, now, by);
     pass_time(was->since_ps, &r->since_ps, 0, by);
     for (int i = 0; i < TT_BUFFERS; i++)

@@ -168,6 +168,7 @@ static bool try_lanes(struct tt_predictor *s, struct tt_follow *r)
         lane->has_step = true;
         if (!do_step(s, r, (int)i, &lane->step)) continue;
         lane->has_step = false;
+        r->done++;
         return true;
     }
     return tt_message_take_any(s, r);
@@ -362,13 +363,20 @@ static bool calls_follow(const struct tt_predictor *s)
     return s->steps / begun > STEPS_FEW && (!ahead || !s->channel);
 }
 
+/* Returns whether the prediction ends as soon as all ranks have ended two calls. */
+static bool is_long(const struct tt_predictor *s)
+{
+    return s->steps > STEPS_SOME || s->steps - s->skipped > s->some_steps;
+}
+
 /* Returns a lower bound of the time at which the last of the timed calls (those after the warm-up)
  * ends. `begin` is the end of the last call that all ranks have ended. If the predictor is going to
  * follow all calls to their end, the bound is not below `now` either, because a call that has not
  * ended ends at `now` or later. */
 static int64_t end_at_least(const struct tt_predictor *s, int64_t begin, int64_t now)
 {
-    bool all = s->ended < s->calls && s->steps / s->ended * s->calls <= STEPS_SOME;
+    int64_t some = tt_min(STEPS_SOME, s->some_steps);
+    bool all = s->ended < s->calls && s->steps / s->ended * s->calls <= some;
     return all ? tt_max(begin, now) : begin;
 }
 
@@ -383,9 +391,9 @@ static bool takes_more(const struct tt_predictor *s, int64_t now)
     if (alone - alone / WORK_MARGIN > s->most_ps) return true;
     if (s->hosts && tt_wire_for_call(s) > s->most_ps) return true;
     if (calls_follow(s) && (now - begin) / 2 > s->most_ps) return true;
-    /* After STEPS_SOME steps, the prediction ends with the second call. The predicted time is then
-     * that of the second call, which has taken now - begin so far. */
-    if (ended == 1 && s->steps > STEPS_SOME) return now - begin > s->most_ps;
+    /* A long prediction ends with the second call. The predicted time is then that of the second
+     * call, which has taken now - begin so far. */
+    if (ended == 1 && is_long(s)) return now - begin > s->most_ps;
     if (ended < warm) return false;
     int64_t time = end_at_least(s, begin, now) - end_of(s, warm - 1, &last);
     return time / (s->calls - warm) > s->most_ps;
@@ -404,6 +412,26 @@ static tutti_status fail_long(void)
     return tt_fail(TUTTI_ERR_UNSUPPORTED, "it has too many steps to predict its time");
 }
 
+/* Guesses the time of a call, of which only a part was followed until `now`. The rank that is
+ * furthest behind is assumed to go on at the same speed. Gives the prediction up if some rank has
+ * done too few of its steps. */
+static void guess(struct tt_predictor *s, int64_t now)
+{
+    enum { PART = 8 };
+    int64_t done = 1, counted = 1;
+    int last;
+    if (s->ended == 1) now = tt_min(now, end_of(s, 0, &last));
+    for (int i = 0; i < s->p; i++) {
+        const struct tt_follow *r = &s->rank[i];
+        if (r->done < r->counted / PART || now > INT64_MAX / (4 * PART)) s->status = fail_long();
+        if (s->status != TUTTI_OK) return;
+        if (r->counted * done <= counted * r->done) continue;
+        counted = r->counted;
+        done = tt_max(1, r->done);
+    }
+    s->guess_ps = tt_max(now / done * counted + now % done * counted / done, s->least_ps);
+}
+
 /* Lets the rank that can go on at the earliest time do one step. Returns false when there is
  * nothing more to follow. */
 static bool follow_one(struct tt_predictor *s)
@@ -417,12 +445,16 @@ static bool follow_one(struct tt_predictor *s)
     tt_follow_ready(s, first, find_ready(s, core));
     if (r == s->leader) skip(s, now);
     if (s->steps > STEPS_MOST) s->status = fail_long();
+    if (s->steps - s->skipped > s->most_steps && s->ended < 2) {
+        guess(s, now);
+        return false;
+    }
     if (s->steps >= s->look_at) {
         s->look_at = s->steps + LOOK_STEPS;
         s->more = takes_more(s, now);
         if (s->more) return false;
     }
-    bool enough = s->steps > STEPS_SOME && s->steps % 64 == 0 && s->ended >= 2;
+    bool enough = is_long(s) && s->steps % 64 == 0 && s->ended >= 2;
     return s->status == TUTTI_OK && !enough;
 }
 
@@ -653,8 +685,96 @@ static const char *unpredictable(const struct tt_map *map)
     return NULL;
 }
 
+/* ---- A lower bound ---- */
+
+/* Returns for how many turns of its loops a step stands, if skip_turns is called after it. */
+static int64_t weight_of(const struct tt_iter *iter)
+{
+    int64_t weight = 1;
+    for (int d = 0; iter->unrolls && d < iter->depth; d++) {
+        int64_t turn = iter->loop[d].turn, turns = iter->loop[d].turns;
+        if (turn >= TT_IN_FLIGHT && turn + 1 < turns) weight *= turns - 1 - TT_IN_FLIGHT;
+    }
+    return weight;
+}
+
+/* Lets one turn of a loop stand for all turns but the first TT_IN_FLIGHT and the last: skips the
+ * turns in between. */
+static void skip_turns(struct tt_iter *iter)
+{
+    for (int d = 0; iter->unrolls && d < iter->depth; d++)
+        if (iter->loop[d].turn >= TT_IN_FLIGHT && iter->loop[d].turn + 2 < iter->loop[d].turns)
+            iter->loop[d].turn = iter->loop[d].turns - 2;
+}
+
+/* Adds what a step takes at least, whatever other ranks do, to the rank's processor. If the step
+ * sends to another node, also adds what `weight` such messages take to the links. */
+static void work_alone(struct tt_predictor *s, struct tt_follow *r, const struct tt_plain *step,
+                       int64_t weight)
+{
+    bool sends = step->kind == TT_SEND;
+    bool moves = step->kind == TT_COPY || step->kind == TT_REDUCE || step->kind == TT_PUT ||
+                 step->kind == TT_GET;
+    bool apart = (sends || step->kind == TT_RECV) && tt_is_apart(s, r->me, step->peer);
+    if (moves && (!s->hosts || tt_wire_reaches(s, r, step))) tt_step_moves(s, r, step);
+    if (!apart) {
+        tt_spend(s, r, TT_SPENT_calls, tt_machine_number(s, TT_MACHINE_step));
+        return;
+    }
+    enum tt_machine_wire end = sends ? TT_MACHINE_wire_send : TT_MACHINE_wire_receive;
+    tt_spend(s, r, TT_SPENT_wire, tt_machine_wire(s->machine, end, step->len));
+    if (sends && step->len <= TT_PREDICT_LATEST / weight)
+        (void)tt_wire_arrives(s, r->me, step->peer, step->len * weight, 0);
+}
+
+/* Adds what the steps of a lane take at least in a call. */
+static void lane_alone(struct tt_predictor *s, struct tt_follow *r, int i)
+{
+    struct tt_follow_lane *lane = &r->lane[i];
+    struct tt_core *core = tt_core_of(s, r);
+    tt_iter_begin(&lane->iter, r->plan, i, lane->memory);
+    while (s->status == TUTTI_OK && tt_iter_next(&lane->iter, &lane->step)) {
+        int64_t before = core->alone_ps, weight = weight_of(&lane->iter);
+        work_alone(s, r, &lane->step, weight);
+        int64_t each = tt_max(0, core->alone_ps - before);
+        if (each > (TT_PREDICT_LATEST - before) / weight) s->status = fail_long();
+        core->alone_ps = s->status == TUTTI_OK ? before + each * weight : before;
+        core->now_ps = s->busy_until_ps[r->core] = 0;
+        r->counted += weight;
+        skip_turns(&lane->iter);
+    }
+}
+
+/* Forgets what lane_alone has added, but not the number of steps. */
+static void forget_work(struct tt_predictor *s)
+{
+    for (int c = 0; c < s->cores; c++) s->core[c].alone_ps = s->core[c].worked_ps = 0;
+    for (int r = 0; r < s->p; r++) memset(s->rank[r].spent, 0, sizeof s->rank[r].spent);
+    memset(s->out_free_ps, 0, sizeof s->out_free_ps);
+    memset(s->in_free_ps, 0, sizeof s->in_free_ps);
+    memset(s->out_busy_ps, 0, sizeof s->out_busy_ps);
+    memset(s->in_busy_ps, 0, sizeof s->in_busy_ps);
+}
+
+/* Sets s->least_ps to a time that no call falls below: the greatest work of a processor or link for
+ * a call, if short buffers are in the caches and no other processor moves bytes. Counts the steps
+ * of each rank in a call. Loops are not followed, so this takes little time even for long plans. If
+ * the least time is above most_ps, by the margin that takes_more has, no step is followed. */
+static void find_least(struct tt_predictor *s)
+{
+    for (int r = 0; r < s->p; r++)
+        for (int i = TT_IN; i < TT_BUFFERS; i++)
+            s->rank[r].touched[i] = (struct tt_touched){0, INT64_MAX};
+    for (int r = 0; r < s->p; r++)
+        for (int i = 0; i < (int)s->rank[r].plan->lanes; i++) lane_alone(s, &s->rank[r], i);
+    if (s->hosts) s->least_ps = tt_wire_for_call(s);
+    for (int c = 0; c < s->cores; c++) s->least_ps = tt_max(s->least_ps, s->core[c].alone_ps);
+    forget_work(s);
+    s->more = s->status == TUTTI_OK && s->least_ps - s->least_ps / WORK_MARGIN > s->most_ps;
+}
+
 static tutti_status predict(const struct tt_algorithm *algorithm, const struct tt_call *call,
-                            bool is_own, const struct tt_map *map, int64_t most_ps,
+                            bool is_own, const struct tt_map *map, const struct tt_limits *limits,
                             struct tt_prediction *prediction)
 {
     bool is_short;
@@ -667,8 +787,10 @@ static tutti_status predict(const struct tt_algorithm *algorithm, const struct t
                              .call = call,
                              .is_own = is_own,
                              .eager_most = map->eager,
-                             .most_ps = most_ps,
-                             .look_at = most_ps < INT64_MAX ? 0 : INT64_MAX,
+                             .most_ps = limits->most_ps,
+                             .some_steps = limits->some_steps,
+                             .most_steps = limits->most_steps,
+                             .look_at = limits->most_ps < INT64_MAX ? 0 : INT64_MAX,
                              .p = map->p,
                              .lanes = 1,
                              .hosts = tt_map_one_node(map) ? NULL : map->node,
@@ -676,15 +798,21 @@ static tutti_status predict(const struct tt_algorithm *algorithm, const struct t
                              .rings_stream = streams && map->p <= map->cores &&
                                              tt_machine_streams(map->machine, 1)};
     s.status = open_all(&s, algorithm);
-    while (s.status == TUTTI_OK && follow_one(&s)) continue;
+    bool limited = limits->most_ps < INT64_MAX || limits->most_steps < INT64_MAX;
+    if (s.status == TUTTI_OK && limited) find_least(&s);
+    while (!s.more && s.status == TUTTI_OK && follow_one(&s)) continue;
     if (s.more)
         prediction->time_ps = TT_PREDICT_MORE;
+    else if (s.status == TUTTI_OK && s.guess_ps > 0)
+        *prediction = (struct tt_prediction){.time_ps = s.guess_ps};
     else if (s.status == TUTTI_OK)
         s.status = sum_up(&s, prediction);
     prediction->followed = s.steps - s.skipped;
     close_all(&s);
     return s.status;
 }
+
+static const struct tt_limits no_limits = {INT64_MAX, INT64_MAX, INT64_MAX};
 
 void tt_give_equal_counts(struct tt_call *call, struct tt_equal_counts *equal, int p)
 {
@@ -706,20 +834,20 @@ tutti_status tt_predict(const struct tt_algorithm *algorithm, const struct tt_ca
 {
     if (tt_coll_pairs(call->coll))
         return tt_fail(TUTTI_ERR_UNSUPPORTED, "each rank has counts of its own");
-    return predict(algorithm, call, false, map, INT64_MAX, prediction);
+    return predict(algorithm, call, false, map, &no_limits, prediction);
 }
 
 tutti_status tt_predict_up_to(const struct tt_algorithm *algorithm, const struct tt_call *call,
-                              const struct tt_map *map, int64_t most_ps,
+                              const struct tt_map *map, const struct tt_limits *limits,
                               struct tt_prediction *prediction)
 {
-    return predict(algorithm, call, false, map, most_ps, prediction);
+    return predict(algorithm, call, false, map, limits, prediction);
 }
 
 tutti_status tt_predict_calls(const struct tt_algorithm *algorithm, const struct tt_call *call,
                               const struct tt_map *map, struct tt_prediction *prediction)
 {
-    return predict(algorithm, call, true, map, INT64_MAX, prediction);
+    return predict(algorithm, call, true, map, &no_limits, prediction);
 }
 
 struct tt_map tt_plan_map(const struct tt_algorithm *algorithm, const struct tt_call *c,

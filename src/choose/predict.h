@@ -36,12 +36,20 @@ struct tt_prediction {
  *     MEMORY */
 tutti_status tt_predict(const struct tt_algorithm *algorithm, const struct tt_call *call,
                         const struct tt_map *map, struct tt_prediction *prediction);
-/* Predicts the time of a call that is compared with others. The prediction may stop as soon as the
- * time is known to be more than most_ps; then prediction->time_ps is TT_PREDICT_MORE, and of the
- * other members only `followed` is set. */
+/* Limits for the prediction of a time that is compared with others. */
+struct tt_limits {
+    int64_t most_ps;    /* the prediction may stop as soon as the time is known to be longer */
+    int64_t some_steps; /* after so many followed steps, the prediction ends with the second call */
+    int64_t most_steps; /* after so many followed steps, the time is guessed from what was done so
+                         * far if not even two calls have ended */
+};
+/* Predicts the time of a call that is compared with others. If the prediction has stopped because
+ * the time is more than most_ps, prediction->time_ps is TT_PREDICT_MORE; then, and if the time is
+ * guessed, only `followed` is set of the other members. Returns UNSUPPORTED also if too few steps
+ * were followed to guess the time. */
 #define TT_PREDICT_MORE INT64_MAX
 tutti_status tt_predict_up_to(const struct tt_algorithm *algorithm, const struct tt_call *call,
-                              const struct tt_map *map, int64_t most_ps,
+                              const struct tt_map *map, const struct tt_limits *limits,
                               struct tt_prediction *prediction);
 /* Predicts the time if the calls of all ranks are known, as in a tool that gets the whole problem
  * as text: call[r] is the call of rank r, with its own counts. */

@@ -342,6 +342,68 @@ static void most_turns_are_skipped(void **state)
     }
 }
 
+/* Predicts the time of a problem on several nodes whose ranks have a processor each, without limits
+ * and with these limits. */
+static void predict_both(const char *problem_text, const char *algorithm,
+                         const struct tt_limits *limits, struct tt_prediction *whole,
+                         struct tt_prediction *limited)
+{
+    struct tt_machine m = measured_model();
+    struct tt_problem problem;
+    int node[PLANS_RANKS];
+    add_network(&m);
+    assert_int_equal(tt_problem_parse(problem_text, &problem, NULL), TUTTI_OK);
+    struct tt_map map = map_of(problem.p, 5 * problem.p, &m);
+    tt_problem_map(&problem, &map, node);
+    const struct tt_algorithm *a = tt_algorithm_find(problem.call.coll, algorithm);
+    assert_non_null(a);
+    assert_int_equal(tt_predict(a, &problem.call, &map, whole), TUTTI_OK);
+    assert_int_equal(tt_predict_up_to(a, &problem.call, &map, limits, limited), TUTTI_OK);
+}
+
+static const struct {
+    const char *problem, *algorithm;
+} long_cases[] = {
+    {"allreduce/f64/sum/4M/p8@nodes:1,2,5", "composed"},
+    {"allreduce/f64/sum/4M/p8@nodes:1,2,5", "parts"},
+    {"reduce_scatter_block/f64/sum/1M/p8@nodes:1,2,5", "composed"},
+};
+enum { LONG_CASES = sizeof long_cases / sizeof *long_cases };
+
+/* Checks that a prediction follows no more steps than its limit, also of plans whose calls have far
+ * more steps, and that the time that it then guesses is about the predicted one. */
+static void long_plans_are_guessed(void **state)
+{
+    static const struct tt_limits limits = {INT64_MAX, 5000, 20000};
+    struct tt_prediction whole, limited;
+    (void)state;
+    for (int i = 0; i < LONG_CASES; i++) {
+        predict_both(long_cases[i].problem, long_cases[i].algorithm, &limits, &whole, &limited);
+        double ratio = (double)limited.time_ps / (double)whole.time_ps;
+        if (whole.followed <= limits.most_steps || limited.followed > limits.most_steps + 64 ||
+            ratio < 0.5 || ratio > 2)
+            fail_msg("%s of %s: %lld steps, %.2f times the time", long_cases[i].algorithm,
+                     long_cases[i].problem, (long long)limited.followed, ratio);
+    }
+}
+
+/* Checks that no step is followed if the work of a processor or of a link alone takes longer than
+ * the time that matters. */
+static void hopeless_plans_are_not_followed(void **state)
+{
+    struct tt_prediction whole, limited;
+    (void)state;
+    for (int i = 0; i < LONG_CASES; i++) {
+        static const struct tt_limits none = {INT64_MAX, INT64_MAX, INT64_MAX};
+        predict_both(long_cases[i].problem, long_cases[i].algorithm, &none, &whole, &limited);
+        assert_int_equal(limited.time_ps, whole.time_ps);
+        struct tt_limits limits = {whole.time_ps / 8, INT64_MAX, INT64_MAX};
+        predict_both(long_cases[i].problem, long_cases[i].algorithm, &limits, &whole, &limited);
+        assert_int_equal(limited.time_ps, TT_PREDICT_MORE);
+        assert_int_equal(limited.followed, 0);
+    }
+}
+
 static bool copies_to_other(int table)
 {
     bool streams = table >= TT_MACHINE_stream_cached && table < TT_MACHINE_add_cached;
@@ -618,6 +680,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(says_what_it_cannot),
         cmocka_unit_test(as_if_each_step_was_followed),
         cmocka_unit_test(most_turns_are_skipped),
+        cmocka_unit_test(long_plans_are_guessed),
+        cmocka_unit_test(hopeless_plans_are_not_followed),
         cmocka_unit_test(steps_are_counted),
         cmocka_unit_test(ranks_on_hosts_exchange),
         cmocka_unit_test(hosts_follow_their_busiest_rank),
