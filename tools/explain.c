@@ -279,6 +279,15 @@ static void print_wisdom(const struct explanation *e)
             printf("  a line for it is ignored: %s\n", e->wisdom.entry[i].why);
 }
 
+/* Prints what the table knew of the links between the nodes. */
+static void print_link(const struct tt_map *map)
+{
+    char text[TT_LINK_TEXT];
+    if (tt_map_one_node(map) || map->one_kernel) return;
+    printf("Links between nodes: %s\n",
+           map->link.mbit > 0 ? tt_link_print(&map->link, text) : "their speed is not known");
+}
+
 static void print_text(const struct explanation *e)
 {
     char with[TT_PARAMETERS_TEXT];
@@ -294,6 +303,7 @@ static void print_text(const struct explanation *e)
         printf("Model: %s\n", e->path);
     else
         printf("No model of this machine: %s\n", e->why);
+    print_link(&e->c.map);
     print_wisdom(e);
     printf("\n  %-18s %12s  %s\n", "algorithm", "predicted us",
            "where the slowest rank's time goes, us");

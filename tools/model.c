@@ -268,15 +268,18 @@ static bool can_be_counted(const struct tt_model *m, const struct tt_case *c, co
     return false;
 }
 
-/* Returns the speed of a node's link in Mbit/s, if the user has given the time of a byte; else the
- * speed that is known without it. */
-static int link_of(const struct tt_model_options *costs, const struct tt_case *c)
+/* Returns a node's link in the model, if the user has given the time of a byte; else the link that
+ * is known without it. */
+static struct tt_machine_link link_of(const struct tt_model_options *costs, const struct tt_case *c)
 {
     const struct tt_model *model = &costs->model;
     bool loggp = model->kind == TT_MODEL_loggp;
     int64_t byte_ps = loggp ? model->big_g_ps : model->tw_ps;
-    if (!(costs->given & bit_of(loggp ? OPTION_BYTE_GAP : OPTION_TW))) return c->map.link_mbit;
-    return (int)(8000000 / tt_max(byte_ps, 1));
+    int64_t start_ps = loggp ? model->l_ps + 2 * model->o_ps : model->ts_ps;
+    if (!(costs->given & bit_of(loggp ? OPTION_BYTE_GAP : OPTION_TW))) return c->map.link;
+    return (struct tt_machine_link){.mbit = (int32_t)(8000000 / tt_max(byte_ps, 1)),
+                                    .start_ns =
+                                        (int32_t)tt_max(1, tt_min(INT32_MAX, start_ps / 1000))};
 }
 
 bool tt_model_settle(struct tt_model_options *costs, struct tt_case *c, const char *command,
@@ -291,7 +294,7 @@ bool tt_model_settle(struct tt_model_options *costs, struct tt_case *c, const ch
         fprintf(stderr, "%s: --model links wants a network, as in %s@torus:...\n", command, text);
         return false;
     }
-    c->map.link_mbit = link_of(costs, c);
+    c->map.link = link_of(costs, c);
     return can_be_counted(model, c, command, text);
 }
 

@@ -26,7 +26,7 @@ extern const struct tt_model_options tt_model_default;
 /* If the user has not chosen a model, chooses `links` if the problem has a network, otherwise
  * `simple`. Returns false, after printing the error, if model, options and problem do not fit
  * together. `text` is the problem as the user wrote it, for the message. If the user has given the
- * time of a byte, the map gets the speed of a node's link from it, for the choice of algorithms. */
+ * time of a byte, the map gets a node's link from the model, for the choice of algorithms. */
 bool tt_model_settle(struct tt_model_options *costs, struct tt_case *c, const char *command,
                      const char *text);
 const char *tt_model_name(enum tt_model_kind kind);

@@ -186,7 +186,7 @@ static bool fill_map(struct tt_case *c, const char *command)
                              .read_cost = tt_cost_alone()};
     char why[TT_MACHINE_WHY];
     tt_machine_decide(&c->machine, NULL, why);
-    c->map.link_mbit = c->machine.link_mbit;
+    c->map.link = c->machine.link;
     tt_wisdom_load(c->problem.p, &c->wisdom);
     map_what_is_known(c);
     find_rankings(c);
@@ -212,8 +212,8 @@ static bool make_room(struct tt_case *c, const char *command)
 static bool is_sound(const struct tt_map *map, const struct tt_machine_in_force *machine,
                      const struct tt_wisdom *wisdom)
 {
-    if (!tt_map_valid(map) || map->cores < 1 || map->read_cost < 0 || map->link_mbit < 0)
-        return false;
+    if (!tt_map_valid(map) || map->cores < 1 || map->read_cost < 0) return false;
+    if (map->link.mbit < 0 || map->link.start_ns < 0) return false;
     if (machine->use > TT_MACHINE_ESTIMATE || wisdom->n > TT_WISDOM_MOST) return false;
     if (machine->use != TT_MACHINE_UNKNOWN && !tt_machine_valid(&machine->model)) return false;
     for (uint32_t i = 0; i < wisdom->n; i++)
@@ -236,7 +236,7 @@ static bool fill_map_of(struct tt_case *c, const char *command, const struct tt_
                              .one_kernel = world->one_kernel,
                              .rdma = world->rdma,
                              .read_cost = world->read_cost,
-                             .link_mbit = world->link_mbit,
+                             .link = world->link,
                              .measures = common->machine.measures,
                              .nodes = world->nodes,
                              .node = world->nodes > 1 ? c->node : NULL};

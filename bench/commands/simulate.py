@@ -9,7 +9,6 @@ import argparse
 import functools
 import json
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -22,9 +21,10 @@ LENGTH = 1 << 20
 
 
 def simulate(chosen, problem, algorithm, *words):
-    """The rows of `tutti sim`, which prints its own errors."""
-    command = [os.path.join(chosen.build, "bin", "tutti"), "sim", problem, "--algorithm", algorithm, "--json", "-", *words]
-    result = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    """The rows of `tutti sim`, which prints its own errors. None: of the algorithm that the table chooses."""
+    which = ("--algorithm", algorithm) if algorithm else ("--trace", os.devnull)
+    command = [os.path.join(chosen.build, "bin", "tutti"), "sim", problem, *which, "--json", "-", *words]
+    result = subprocess.run(command, stdout=subprocess.PIPE, env={**os.environ, "TUTTI_CHOICE": "table"}, check=False)
     if result.returncode != 0:
         sys.exit(1)
     return json.loads(result.stdout)
@@ -82,6 +82,8 @@ def nodes(chosen):
 # The overhead o of a message, the gap g, the latency L and the time G of a byte, in loggp.
 NETWORKS = {"100 Gbit/s": ("300ns", "100ns", "1us", "80ps"), "25 Gbit/s": ("4us", "1us", "15us", "320ps"), "10 Gbit/s": ("4us", "1us", "15us", "800ps"),
             "1 Gbit/s": ("4us", "1us", "25us", "8ns")}
+# For `choices` also a fast link on which messages start as slowly as by TCP.
+CHOICE_NETWORKS = {**NETWORKS, "100 Gbit/s by TCP": ("4us", "1us", "15us", "80ps")}
 LENGTHS = ("4K", "16K", "64K", "256K", "1M", "4M")
 MEMORY = 4  # so many ranks together copy as fast as the memory of their node allows
 UNEVEN = {"3,2,2": 7, "4,2,2": 8, "8,8,4": 20, "5,3": 8, "4,2,1,1": 8, "8,4,2,1": 15,
@@ -97,7 +99,7 @@ def several_nodes(most):
 def model(network, nodes, p):
     """The options of `tutti sim`: the ranks of a node share its port, and its memory."""
     byte = f"{max(100, 100 * p // (count_nodes(nodes) * MEMORY))}ps"
-    options = zip(("--overhead", "--gap", "--latency", "--byte-gap"), NETWORKS[network])
+    options = zip(("--overhead", "--gap", "--latency", "--byte-gap"), CHOICE_NETWORKS[network])
     near = ("--near-tw", byte, "--tr", byte, "--gamma", byte)
     return ("--model", "loggp", "--ports", "node", *near, *[word for pair in options for word in pair])
 
@@ -106,16 +108,14 @@ def count_nodes(nodes):
     return sum(int(part.partition("*")[2] or 1) for part in nodes.partition("+")[0].split(","))
 
 
-def choice(chosen, problem, network):
-    command = [os.path.join(chosen.build, "bin", "tutti"), "explain", problem]
-    known = {"TUTTI_CHOICE": "table", "TUTTI_LINK_MBIT": network.split()[0] + "000"}
-    result = subprocess.run(command, stdout=subprocess.PIPE, env={**os.environ, **known}, check=True, text=True)
-    return re.match(r"\S+ runs by ([a-z-]+)\.", result.stdout)[1]
+def choice(chosen, problem, words):
+    """The table's choice: `tutti sim` knows the link from the costs of the model."""
+    return simulate(chosen, problem, None, *words)[0]["algorithm"]
 
 
-def choice_cell(chosen, problem, algorithms, network, words):
+def choice_cell(chosen, problem, algorithms, words):
     times = {row["algorithm"]: row["time_ps"] for row in simulate(chosen, problem, algorithms, *words)}
-    name, best = choice(chosen, problem, network), min(times, key=times.get)
+    name, best = choice(chosen, problem, words), min(times, key=times.get)
     factor = times[name] / times[best]
     return f"{name} {factor:.2f}" + (f", {best}" if factor > 1.1 else "")
 
@@ -129,7 +129,7 @@ def allreduces(chosen):
         yield "|---" * (1 + len(LENGTHS)) + "|"
         for nodes, p in several_nodes(chosen.most).items():
             words = model(network, nodes, p)
-            cells = [choice_cell(chosen, f"allreduce/f64/sum/{length}/p{p}@nodes:{nodes}", ALLREDUCES, network, words)
+            cells = [choice_cell(chosen, f"allreduce/f64/sum/{length}/p{p}@nodes:{nodes}", ALLREDUCES, words)
                      for length in LENGTHS]
             yield f"| `{nodes}` | " + " | ".join(cells) + " |"
         yield ""
@@ -152,13 +152,13 @@ def choices(chosen):
     times as long it takes as the fastest algorithm, which is named if the factor exceeds 1.1. The ranks of
     a node share a port, and its memory."""
     lengths = [length for length in CHOICE_LENGTHS if not chosen.lengths or length in chosen.lengths]
-    for network in NETWORKS:
+    for network in chosen.links or CHOICE_NETWORKS:
         for coll, words in CHOICE_COLLECTIVES.items():
             yield f"| {coll}, {network} | " + " | ".join(lengths) + " |"
             yield "|---" * (1 + len(lengths)) + "|"
             for nodes, p in CHOICE_MAPS.items():
                 if p <= chosen.most:
-                    cells = [choice_cell(chosen, f"{coll}/{words}/{length}/p{p}@nodes:{nodes}", "all", network, model(network, nodes, p))
+                    cells = [choice_cell(chosen, f"{coll}/{words}/{length}/p{p}@nodes:{nodes}", "all", model(network, nodes, p))
                              if coll in WHOLE or CHOICE_LENGTHS[length] * p <= MOST_BYTES else "" for length in lengths]
                     yield f"| `{nodes}` | " + " | ".join(cells) + " |"
             yield ""
@@ -241,6 +241,7 @@ def options():
     parser.add_argument("--ranks", type=int, default=1024, help="of each network of `orders` (1024)")
     parser.add_argument("--most", type=int, default=1 << 20, metavar="RANKS",
                         help="`allreduces`, `choices`, `halving` and `rates` leave out problems of more ranks (1048576)")
+    parser.add_argument("--links", nargs="+", choices=CHOICE_NETWORKS, metavar="LINK", help="of `choices` (all), such as '10 Gbit/s'")
     parser.add_argument("--lengths", nargs="+", choices=CHOICE_LENGTHS, metavar="LENGTH", help="of `choices` (all)")
     parser.add_argument("--repeats", type=int, default=5, help="runs of each problem of `rates`; the median counts (5)")
     parser.add_argument("--build", default=os.path.join(peers.HERE, "..", "build", "release"), metavar="FOLDER",

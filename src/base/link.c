@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The speed of this machine's links to other machines. The kernel states the speed of an RDMA port
+ * This machine's links to other machines. The kernel states the speed of an RDMA port
  * in /sys/class/infiniband, and that of another network interface in /sys/class/net. UCX prefers
  * RDMA, so interfaces count only if no RDMA port is active, or if UCX_TLS names no RDMA transport.
  * Virtual interfaces, such as bridges for containers, count only if no interface belongs to a
@@ -15,7 +15,10 @@
 
 #include "base/machine.h"
 
-enum { MBIT_MOST = 100000000 };
+enum {
+    MBIT_MOST = 100000000,
+    RDMA_START_NS = 2000 /* usual times are 1 to 3 us */
+};
 
 /* Reads the first line of a file of the kernel. Returns "" if the file cannot be read. */
 __attribute__((format(printf, 2, 3))) static const char *read_line(char line[64],
@@ -111,9 +114,22 @@ static int fastest(const char *root, const char *kind,
     return most;
 }
 
-int tt_link_mbit(const char *root)
+struct tt_machine_link tt_link_read(const char *root)
 {
     int most = may_use_rdma() ? fastest(root, "infiniband", rdma_mbit) : 0;
-    if (most == 0) most = fastest(root, "net", device_mbit);
-    return most > 0 ? most : fastest(root, "net", interface_mbit);
+    if (most > 0) return (struct tt_machine_link){most, RDMA_START_NS};
+    most = fastest(root, "net", device_mbit);
+    return (struct tt_machine_link){.mbit = most > 0 ? most : fastest(root, "net", interface_mbit)};
+}
+
+char *tt_link_print(const struct tt_machine_link *link, char text[TT_LINK_TEXT])
+{
+    int n = snprintf(text, TT_LINK_TEXT, "%d Mbit/s, and ", (int)link->mbit);
+    if (link->start_ns > 0)
+        snprintf(text + n, (size_t)(TT_LINK_TEXT - n), "a short message takes %.1f us",
+                 1e-3 * link->start_ns);
+    else
+        snprintf(text + n, (size_t)(TT_LINK_TEXT - n),
+                 "it is not known how long a short message takes");
+    return text;
 }

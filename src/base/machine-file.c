@@ -228,16 +228,21 @@ static bool may_try(const char *path)
     return llabs((long long)time(NULL) - is.st_mtime) > AGAIN_S;
 }
 
-/* Returns the speed of a link in Mbit/s: the setting, or else the speed of a stream of long
- * messages between two nodes, if the model has a network; 0: neither is known. */
-static int32_t link_of(const struct tt_machine_in_force *machine)
+/* Returns what is known of a link. The model's network, if there is one, has the speed of a stream
+ * of long messages between two nodes, and the time of the shortest message. */
+static struct tt_machine_link link_of(const struct tt_machine *model)
 {
     enum { LONGEST = TT_MACHINE_POINTS - 1 };
-    int64_t gap = machine->model.network.wire[TT_MACHINE_wire_gap][LONGEST];
+    int64_t gap = model->network.wire[TT_MACHINE_wire_gap][LONGEST];
     int64_t wanted = tt_setting_int_or("TUTTI_LINK_MBIT", -1);
-    if (wanted >= 0) return (int32_t)wanted;
-    if (gap == 0) return 0;
-    return (int32_t)tt_min(INT32_MAX, tt_machine_bytes[LONGEST] * 8 * 1000000 / gap);
+    struct tt_machine_link link = {0};
+    if (gap > 0) {
+        int64_t time_ps = model->network.wire[TT_MACHINE_wire_time][0];
+        link.mbit = (int32_t)tt_min(INT32_MAX, tt_machine_bytes[LONGEST] * 8 * 1000000 / gap);
+        link.start_ns = (int32_t)tt_max(1, time_ps / 1000);
+    }
+    if (wanted >= 0) link.mbit = (int32_t)wanted;
+    return link;
 }
 
 /* Decides how this job chooses algorithms. TUTTI_CHOICE=measure works without a model, too, because
@@ -255,7 +260,7 @@ void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *
     if (!found && measure && may) found = measure(path, demands, &machine->model, why);
     machine->measures = wanted == CHOICE_MEASURE;
     if (found) machine->use = wanted == CHOICE_TABLE ? TT_MACHINE_TABLE : TT_MACHINE_ESTIMATE;
-    machine->link_mbit = link_of(machine);
+    machine->link = link_of(&machine->model);
     if (!found && (wanted == CHOICE_ESTIMATE || tt_setting("TUTTI_MACHINE")))
         tt_warn("there is no model of this machine, so the table chooses: %s", why);
 }

@@ -114,6 +114,13 @@ bool tt_machine_credible(const struct tt_machine *machine, char why[TT_MACHINE_W
  * wrong. */
 bool tt_machine_network_credible(const struct tt_machine *machine, char why[TT_MACHINE_WHY]);
 
+/* A machine's link to other machines. Both numbers are 0 or more; 0: not known. */
+struct tt_machine_link {
+    int32_t mbit;     /* the speed, in Mbit/s */
+    int32_t start_ns; /* about how long a message of few bytes takes, with its sender's and its
+                       * receiver's work: the start-up time */
+};
+
 /* How a job uses the model. Rank 0 decides this, by its file and its TUTTI_CHOICE, and all other
  * ranks get the model and the decision of rank 0 when they meet. So all ranks choose the same
  * algorithms, whatever files and settings each of them has. */
@@ -127,9 +134,9 @@ enum tt_machine_use {
     TT_MACHINE_USES
 };
 struct tt_machine_in_force {
-    uint32_t use;            /* enum tt_machine_use */
-    uint32_t measures;       /* 1: the first calls measure algorithms (choose/measure.h); else 0 */
-    int32_t link_mbit;       /* the speed of a machine's link to other machines; 0: not known */
+    uint32_t use;      /* enum tt_machine_use */
+    uint32_t measures; /* 1: the first calls measure algorithms (choose/measure.h); else 0 */
+    struct tt_machine_link link;
     struct tt_machine model; /* valid unless `use` is TT_MACHINE_UNKNOWN */
 };
 
@@ -174,8 +181,8 @@ tutti_status tt_machine_write(const char *path, const struct tt_machine *machine
 /* Writes a file without a model, whose age says when a job has begun to measure one. Errors:
  * SYSTEM. */
 tutti_status tt_machine_begin(const char *path);
-/* Fills in what this process would use as rank 0 of a job. The speed of a link is that of the
- * setting TUTTI_LINK_MBIT, or else that of the model's network, if there is one. If there is no
+/* Fills in what this process would use as rank 0 of a job. The link is that of the model's network,
+ * if there is one; but if TUTTI_LINK_MBIT is set, the speed is that of the setting. If there is no
  * model, `why` has the reason. Warns if TUTTI_CHOICE demands the estimate without a model, and if
  * TUTTI_MACHINE names a file that cannot be used. `measure` measures a new model
  * (choose/calibrate.h); NULL: no model is measured. It is called if no model was found, because
@@ -187,10 +194,14 @@ typedef bool tt_machine_measure(const char *path, bool demanded, struct tt_machi
                                 char why[TT_MACHINE_WHY]);
 void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *measure,
                        char why[TT_MACHINE_WHY]);
-/* Returns the speed of this machine's fastest link to other machines in Mbit/s, as the kernel
- * states it in the folder `root` (/sys/class); 0: the kernel does not know. Reads files of the
- * kernel, and does not block. */
-int tt_link_mbit(const char *root);
+/* Returns this machine's fastest link to other machines, as the kernel describes it in the folder
+ * `root` (/sys/class). The start-up time is known only with RDMA. Reads files of the kernel, and
+ * does not block. */
+struct tt_machine_link tt_link_read(const char *root);
+/* Writes a text such as "100000 Mbit/s, and a short message takes 2.0 us", and returns it. The
+ * speed must be known. */
+enum { TT_LINK_TEXT = 96 };
+char *tt_link_print(const struct tt_machine_link *link, char text[TT_LINK_TEXT]);
 /* Finds the path of this machine's file, and reads the file. If it returns false, `why` has the
  * reason, and `path` may be empty. */
 bool tt_machine_find(struct tt_machine *machine, char path[TT_MACHINE_PATH],

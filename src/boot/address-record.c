@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define RECORD_TAG 0x33435454u /* "TTC3" */
-#define TERMS_TAG 0x37545454u  /* "TTT7" */
+#define TERMS_TAG 0x38545454u  /* "TTT8" */
 #define NOTICE_TAG 0x324e5454u /* "TTN2" */
 
 /* ---- Writing: the sizes in address-record.h are upper bounds ---- */
@@ -42,7 +42,8 @@ static uint8_t *put_machine(uint8_t *at, const struct tt_machine_in_force *machi
 {
     at = put(at, machine->use, 1);
     at = put(at, machine->measures, 1);
-    at = put(at, (uint32_t)machine->link_mbit, 4);
+    at = put(at, (uint32_t)machine->link.mbit, 4);
+    at = put(at, (uint32_t)machine->link.start_ns, 4);
     if (machine->use == TT_MACHINE_UNKNOWN) return at;
     for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++)
         at = put(at, (uint64_t)machine->model.number[i], 8);
@@ -191,9 +192,10 @@ static void get_machine(struct reader *r, struct tt_machine_in_force *machine)
 {
     machine->use = (uint32_t)get(r, 1);
     machine->measures = (uint32_t)get(r, 1);
-    machine->link_mbit = (int32_t)get(r, 4);
+    machine->link.mbit = (int32_t)get(r, 4);
+    machine->link.start_ns = (int32_t)get(r, 4);
     r->good = r->good && machine->use < TT_MACHINE_USES && machine->measures <= 1 &&
-              machine->link_mbit >= 0;
+              machine->link.mbit >= 0 && machine->link.start_ns >= 0;
     if (!r->good || machine->use == TT_MACHINE_UNKNOWN) return;
     for (int i = 0; i < TT_MACHINE_NUMBERS_N; i++) machine->model.number[i] = (int64_t)get(r, 8);
     for (int i = 0; i < TT_MACHINE_TABLES_N * TT_MACHINE_POINTS; i++)

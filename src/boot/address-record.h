@@ -19,7 +19,7 @@ enum {
      * clients. */
     TT_ADDRESS_RECORDS = 2 * TT_CLIENTS,
     TT_ADDRESS_RECORDS_BYTES = TT_ADDRESS_RECORDS * (8 + TT_ADDRESS_RECORD_BYTES),
-    TT_TERMS_BYTES = 300 + 16 * (TT_RECORD_ADDRESSES + TT_WARNINGS) + 8 * TT_MUST_MATCH_SETTINGS +
+    TT_TERMS_BYTES = 304 + 16 * (TT_RECORD_ADDRESSES + TT_WARNINGS) + 8 * TT_MUST_MATCH_SETTINGS +
                      (int)sizeof(struct tt_machine) + (int)sizeof(struct tt_wisdom), /* at most */
     TT_NOTICE_BYTES = 42 + TT_FINDING_TEXT,                                          /* at most */
     TT_TERMS_WHY = 160

@@ -423,24 +423,30 @@ static void end_cost(struct tt_fabric *f)
 
 /* ---- The machine model and the wisdom ---- */
 
+/* Asks the kernel for what is not known of the link. Nodes of TUTTI_NODES are parts of one machine,
+ * whose links do not connect them. */
+static void complete_link(const struct tt_fabric *f, struct tt_machine_link *link)
+{
+    if (f->job->nodes == 1 || tt_setting("TUTTI_NODES")) return;
+    struct tt_machine_link kernel = tt_link_read("/sys/class");
+    if (link->mbit == 0 && !tt_setting("TUTTI_LINK_MBIT")) link->mbit = kernel.mbit;
+    if (link->start_ns == 0) link->start_ns = kernel.start_ns;
+}
+
 /* Reads the files of the machine model and the wisdom on rank 0, and publishes their contents for
  * the ranks of the node. */
-
 static void begin_machine(struct tt_fabric *f)
 {
-    char why[TT_MACHINE_WHY];
+    char why[TT_MACHINE_WHY], link[TT_LINK_TEXT];
     if (f->me != 0 || f->size == 1) return;
     struct tt_machine_in_force *machine = &f->common->machine;
     tt_machine_decide(machine, f->measure_machine, why);
-    /* Nodes of TUTTI_NODES are parts of one machine, whose links do not connect them. */
-    bool apart = f->job->nodes > 1 && !tt_setting("TUTTI_NODES");
-    if (apart && machine->link_mbit == 0 && !tt_setting("TUTTI_LINK_MBIT"))
-        machine->link_mbit = tt_link_mbit("/sys/class");
+    complete_link(f, &machine->link);
     f->common->wisdom = f->wisdom;
     if (!tt_log_on(TT_LOG_boot)) return;
     if (f->wisdom.n > 0) tt_log("%u lines of wisdom are in force", (unsigned)f->wisdom.n);
-    if (machine->link_mbit > 0)
-        tt_log("a machine's link to other machines has %d Mbit/s", (int)machine->link_mbit);
+    if (machine->link.mbit > 0)
+        tt_log("a machine's link to other machines has %s", tt_link_print(&machine->link, link));
     if (machine->measures) tt_log("the first calls of a shape measure algorithms");
     if (machine->use == TT_MACHINE_UNKNOWN)
         tt_log("there is no model of this machine: %s", why);

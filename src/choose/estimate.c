@@ -319,14 +319,14 @@ static bool rank_next(uint8_t best[TT_RANKED], uint8_t *with, int n, const struc
 /* ---- Rankings that are kept ---- */
 
 /* Returns a hash of what matters only on several nodes: on which node each rank is, whether one
- * kernel runs all nodes, how fast their links are, and how many lanes the calls have; 0: all ranks
+ * kernel runs all nodes, what their links are like, and how many lanes the calls have; 0: all ranks
  * are on one node. */
 static uint64_t nodes_of(const struct tt_call *standing, const struct tt_map *map)
 {
     if (tt_map_one_node(map)) return 0;
     uint64_t hash = tt_hash(TT_HASH_BEGIN, map->node, (size_t)map->p * sizeof *map->node);
     hash = tt_hash(hash, &map->one_kernel, sizeof map->one_kernel);
-    hash = tt_hash(hash, &map->link_mbit, sizeof map->link_mbit);
+    hash = tt_hash(hash, &map->link, sizeof map->link);
     hash = tt_hash(hash, &standing->lanes, sizeof standing->lanes);
     return hash ? hash : 1;
 }

@@ -440,8 +440,17 @@ static bool is_cube(const struct tt_map *map)
  * Gbit/s moves a byte in less time than a processor copies one. Then algorithms that ignore nodes
  * are faster for long vectors, because `composed` and `parts` copy each byte several times within a
  * node. On a slow link the bytes between nodes take nearly all of the time. The least speeds lie
- * between those of usual links: MEDIUM between 10 and 25 Gbit/s, and FAST between 25 and 100. */
+ * between those of usual links: MEDIUM between 10 and 25 Gbit/s, and FAST between 25 and 100.
+ *
+ * The time of a call of up to SHORT bytes depends more on the start-up time of a message than on
+ * the speed. The rows for FAST links come from a network on which messages start as fast as by
+ * RDMA, and those for MEDIUM links from one on which they start as by TCP. So on a link of either
+ * speed, the start-up time decides which of these rows a short call uses. Simulations on links of
+ * 100 Gbit/s with start-up times of 1.6 to 60 us give QUICK_NS: up to 7 us the rows for FAST links
+ * are the better ones, and from 12 us on the others. If the start-up time is not known, the ranks
+ * do not use RDMA. */
 enum { MEDIUM = 16000, FAST = 50000 }; /* values of least_mbit */
+enum { SHORT = 16 << 10, QUICK_NS = 8000 };
 struct spread_row {
     const struct tt_algorithm *algorithm;
     int64_t least_bytes, most_bytes;
@@ -703,10 +712,14 @@ static bool is_sparse(const struct tt_map *map, int most)
     return true;
 }
 
-/* Returns whether a row for links of at least this speed fits. */
-static bool is_fast(const struct tt_map *map, int least_mbit)
+/* Returns the speed of the link by which a row for a call of so many bytes is chosen; 0: only rows
+ * for any speed fit. */
+static int speed_of(const struct tt_map *map, int64_t bytes)
 {
-    return least_mbit == 0 || (map->link_mbit >= least_mbit && is_simulated(map));
+    const struct tt_machine_link *link = &map->link;
+    if (!is_simulated(map)) return 0;
+    if (link->mbit < MEDIUM || bytes > SHORT) return link->mbit;
+    return link->start_ns > 0 && link->start_ns <= QUICK_NS ? FAST : MEDIUM;
 }
 
 static bool spread_fits(const struct spread_row *r, const struct tt_call *call, int64_t bytes,
@@ -714,7 +727,7 @@ static bool spread_fits(const struct spread_row *r, const struct tt_call *call, 
 {
     return r->algorithm->coll == call->coll && bytes >= r->least_bytes && bytes <= r->most_bytes &&
            map->nodes <= r->most_nodes && r->shares == (map->nodes < map->p) &&
-           is_sparse(map, r->most_on_node) && is_fast(map, r->least_mbit) &&
+           is_sparse(map, r->most_on_node) && speed_of(map, bytes) >= r->least_mbit &&
            (!r->fits || r->fits(map));
 }
 

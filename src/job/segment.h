@@ -189,8 +189,9 @@ struct tt_finding {
  * rank of a node writes the facts when all ranks have joined the client, and sets `known` last. */
 struct tt_world_facts {
     _Atomic uint32_t known;
-    int32_t cores, read_cost, nodes, link_mbit;
+    int32_t cores, read_cost, nodes;
     int32_t reads, writes, mapped, one_kernel, rdma;
+    struct tt_machine_link link;
     int64_t win_bytes;
     /* the setting TUTTI_ALGORITHM: the length of its value, and as many of its first entries as fit
      * into algorithm[] */

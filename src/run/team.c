@@ -201,7 +201,7 @@ static void map_machine(struct tt_team *t)
     t->map.measures = f->machine.measures && f->size > 1;
     t->map.wisdom = f->wisdom.n > 0 ? &f->wisdom : NULL;
     t->map.one_kernel = f->one_kernel && f->job->nodes > 1;
-    t->map.link_mbit = t->map.one_kernel ? 0 : f->machine.link_mbit;
+    t->map.link = t->map.one_kernel ? (struct tt_machine_link){0} : f->machine.link;
     t->map.rdma = f->everywhere == TT_ACCESSES && t->map.node != NULL;
 }
 
@@ -262,7 +262,7 @@ static void publish_world(const struct tt_team *t)
     for (int r = 0; r < t->map.p; r++) common->rank[r].node = t->map.node ? t->map.node[r] : 0;
     world->cores = t->map.cores;
     world->read_cost = t->map.read_cost;
-    world->link_mbit = t->map.link_mbit;
+    world->link = t->map.link;
     world->reads = t->map.reads;
     world->writes = t->map.writes;
     world->mapped = t->map.mapped;

@@ -42,9 +42,9 @@ struct tt_map {
      * and the number is at least TT_VERY_DEAR, unless TUTTI_FILL=0 makes ranks fill windows by
      * plain stores. */
     int read_cost;
-    /* The speed of a node's link to other nodes, in Mbit/s. 0: it is not known, or the nodes are
-     * containers of one host. */
-    int link_mbit;
+    struct tt_machine_link
+        link; /* a node's link to other nodes; not known if they are containers of one
+                          * host */
     int nodes;
     const int *node;
     const struct tt_machine *machine; /* what the steps of a plan cost; NULL: not known */

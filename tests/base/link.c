@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Tests the speed of the links, which tt_link_mbit reads from a tree of files like /sys/class.
+ * Tests the description of the links, which tt_link_read reads from files like those of /sys/class.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,11 +34,24 @@ static void put(const char *name, const char *text)
     fclose(file);
 }
 
-static void expect(const char *tls, const char *devices, int mbit)
+/* Checks the speed of the fastest link, which uses RDMA if `rdma`. */
+static void expect_link(const char *tls, const char *devices, int mbit, bool rdma)
 {
     (void)(tls ? setenv("UCX_TLS", tls, 1) : unsetenv("UCX_TLS"));
     (void)(devices ? setenv("UCX_NET_DEVICES", devices, 1) : unsetenv("UCX_NET_DEVICES"));
-    assert_int_equal(tt_link_mbit(root), mbit);
+    struct tt_machine_link link = tt_link_read(root);
+    assert_int_equal(link.mbit, mbit);
+    assert_int_equal(link.start_ns, rdma ? 2000 : 0);
+}
+
+static void expect(const char *tls, const char *devices, int mbit)
+{
+    expect_link(tls, devices, mbit, false);
+}
+
+static void expect_rdma(const char *tls, const char *devices, int mbit)
+{
+    expect_link(tls, devices, mbit, true);
 }
 
 static void reads_what_the_kernel_states(void **state)
@@ -73,13 +86,13 @@ static void prefers_rdma(void **state)
     put("infiniband/mlx5_10/ports/2/rate", "200 Gb/sec (4X HDR)\n");
     put("infiniband/mlx5_1/ports/1/state", "4: ACTIVE\n");
     put("infiniband/mlx5_1/ports/1/rate", "2.5 Gb/sec (1X SDR)\n");
-    expect(NULL, NULL, 200000);
-    expect("all", "all", 200000);
-    expect(NULL, "mlx5_1:1", 2500); /* no other device begins with this name and a colon */
-    expect("self,rc_x", NULL, 200000);
-    expect("ib", "eth0,mlx5_10:2", 200000);
+    expect_rdma(NULL, NULL, 200000);
+    expect_rdma("all", "all", 200000);
+    expect_rdma(NULL, "mlx5_1:1", 2500); /* no other device begins with this name and a colon */
+    expect_rdma("self,rc_x", NULL, 200000);
+    expect_rdma("ib", "eth0,mlx5_10:2", 200000);
     expect("tcp,self,cuda_copy", NULL, 25000);
-    expect("^ud", NULL, 200000);
+    expect_rdma("^ud", NULL, 200000);
     expect("^ib", NULL, 25000);
 }
 

@@ -667,7 +667,8 @@ static void short_exchanges_go_through_leaders(void **state)
 }
 
 /* Checks that the choice between machines depends on the speed of their links, on up to 128 ranks;
- * and that a speed that is not known and a slow link lead to the same choice. */
+ * and that a speed that is not known and a slow link lead to the same choice. Messages start as by
+ * RDMA on fast links, and as by TCP on all others. */
 static void the_speed_of_links_decides(void **state)
 {
     (void)state;
@@ -692,21 +693,59 @@ static void the_speed_of_links_decides(void **state)
         assert_string_equal(chosen(cases[i].coll, cases[i].n, &map)->name, cases[i].slow);
         for (size_t k = 0; k < sizeof speeds / sizeof *speeds; k++) {
             const char *const names[] = {cases[i].slow, cases[i].medium, cases[i].fast};
-            map.link_mbit = speeds[k];
+            map.link = (struct tt_machine_link){speeds[k], k / 3 == 2 ? 2000 : 0};
             assert_string_equal(chosen(cases[i].coll, cases[i].n, &map)->name, names[k / 3]);
         }
         map.p = 130;
         map.nodes = 65;
         const char *large = chosen(cases[i].coll, cases[i].n, &map)->name;
-        map.link_mbit = 0;
+        map.link = (struct tt_machine_link){0};
         assert_string_equal(chosen(cases[i].coll, cases[i].n, &map)->name, large);
     }
     struct tt_map most = plans_map(128);
     most.node = node;
     most.nodes = 64;
     const char *slow = chosen(TT_COLL_allgather, 64 << 10, &most)->name;
-    most.link_mbit = 100000;
+    most.link.mbit = 100000;
     assert_string_not_equal(chosen(TT_COLL_allgather, 64 << 10, &most)->name, slow);
+}
+
+/* Checks that the time in which a message starts decides about calls of up to 16 KiB if the link is
+ * not slow, and the speed alone about longer calls and on slow links. */
+static void the_start_of_messages_decides(void **state)
+{
+    (void)state;
+    static const struct {
+        enum tt_coll coll;
+        int64_t n;
+        const char *name[3][2]; /* 10, 25 and 100 Gbit/s; messages start as by TCP, as by RDMA */
+    } cases[] = {
+        {TT_COLL_bcast,
+         (16 << 10) / 8,
+         {{"composed", "composed"}, {"logical", "composed"}, {"logical", "composed"}}},
+        {TT_COLL_bcast,
+         (64 << 10) / 8,
+         {{"composed", "composed"}, {"logical", "logical"}, {"two-tree", "two-tree"}}},
+        {TT_COLL_reduce,
+         (16 << 10) / 8 + 1,
+         {{"composed", "composed"}, {"composed", "composed"}, {"halving", "halving"}}},
+        {TT_COLL_alltoall,
+         (4 << 10) / 8,
+         {{"composed", "composed"}, {"hypercube", "pairwise"}, {"hypercube", "pairwise"}}},
+    };
+    static const int speeds[] = {10000, 25000, 100000};
+    static const int starts[][3] = {{0, 8001, 23000}, {1, 2000, 8000}};
+    int node[16];
+    for (int r = 0; r < 16; r++) node[r] = r / 2;
+    struct tt_map map = plans_map(16);
+    map.node = node;
+    map.nodes = 8;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int k = 0; k < 3 * 2 * 3; k++) {
+            map.link = (struct tt_machine_link){speeds[k / 6], starts[k / 3 % 2][k % 3]};
+            assert_string_equal(chosen(cases[i].coll, cases[i].n, &map)->name,
+                                cases[i].name[k / 6][k / 3 % 2]);
+        }
 }
 
 /* Lets each allocation of a choice fail once, which must be an error. If a rank could not find out
@@ -793,6 +832,7 @@ int main(void)
         cmocka_unit_test(means_of_counts_choose_between_nodes),
         cmocka_unit_test(short_exchanges_go_through_leaders),
         cmocka_unit_test(the_speed_of_links_decides),
+        cmocka_unit_test(the_start_of_messages_decides),
         cmocka_unit_test(a_choice_without_memory_is_an_error),
         cmocka_unit_test(ranges_are_low_or_high),
     };
