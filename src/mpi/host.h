@@ -229,7 +229,10 @@ struct tt_mpi_comm {
                                    * record */
     /* Only later.c uses these. The record is freed when the communicator and the last request on it
      * are freed. */
-    atomic_int started; /* nonblocking calls in flight */
+    /* nonblocking calls in flight; with tt_mpi_setting.two_ways, one more from the first such call
+     * on (`mixed`) */
+    atomic_int started;
+    atomic_bool mixed;
     atomic_bool held;   /* a lock: a thread uses the team for a nonblocking call */
     /* the number of requests that are not freed yet, plus TT_MPI_REMOVED if the communicator is
      * freed */

@@ -735,6 +735,15 @@ static void fly(struct tt_mpi_later *later)
     append(later);
 }
 
+/* Ranks do not end their nonblocking calls at the same time. So if blocking functions may do a call
+ * in another way than functions that start it, all ranks start all further calls on this
+ * communicator. */
+static void mix(struct tt_mpi_comm *record)
+{
+    if (!tt_mpi_setting.two_ways || atomic_exchange(&record->mixed, true)) return;
+    atomic_fetch_add_explicit(&record->started, 1, memory_order_relaxed);
+}
+
 /* Completes the program's request of a nonblocking call that ended in its start. */
 static void complete_host(struct tt_mpi_later *later)
 {
@@ -746,6 +755,7 @@ int tt_mpi_later_begun(struct tt_mpi_call *call, MPI_Request *request)
 {
     struct tt_mpi_later *later = call->later;
     if (request && call->status == TUTTI_OK && call->request) {
+        mix(call->record);
         *request = later->host;
         if (later->over)
             complete_host(later);

@@ -163,6 +163,13 @@ static void set_report(void)
     tt_mpi_setting.report_path = path ? path : to_file ? text : NULL;
 }
 
+static void set_two_ways(void)
+{
+    const char *choice = getenv("TUTTI_CHOICE"), *algorithm = getenv("TUTTI_ALGORITHM");
+    bool measures = choice && strcmp(choice, "measure") == 0;
+    tt_mpi_setting.two_ways = measures || (algorithm && *algorithm);
+}
+
 static void start(void)
 {
     bool sure = tt_mpi_find_host();
@@ -173,6 +180,7 @@ static void start(void)
     if (!sure) tt_mpi_setting.mode = TT_MPI_DOUBT;
     register_early();
     set_report();
+    set_two_ways();
     const struct tt_mpi_backend *backend = backend_of();
     if (backend) backend->take(table);
     tt_mpi_table_changed();

@@ -586,6 +586,20 @@ static void *wait_and_tell(void *arg)
     return NULL;
 }
 
+/* Some ranks complete a nonblocking call before a blocking one, and other ranks after it. */
+static void mixed(void)
+{
+    for (int turn = 0; turn < 50; turn++) {
+        int data = turn, one = 1, sum = 0;
+        MPI_Request request;
+        MPI_Ibcast(&data, 1, MPI_INT, 0, world, &request);
+        if (me % 2) MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, world);
+        if (me % 2 == 0) MPI_Wait(&request, MPI_STATUS_IGNORE);
+        EXPECT(sum == p);
+    }
+}
+
 /* Tests that at rank 0 one thread can wait in a barrier while another thread waits for a call on
  * the same communicator. The other ranks enter the barrier when this call has ended. */
 static void crossed(void)
@@ -870,6 +884,7 @@ int main(int argc, char **argv)
 #endif
     if (strcmp(part, "looks") == 0) looks(argv[2]);
     if (strcmp(part, "crossed") == 0) crossed();
+    if (strcmp(part, "mixed") == 0) mixed();
     if (strcmp(part, "threads") == 0) threads();
     if (strcmp(part, "mismatch") == 0) mismatch();
     if (strcmp(part, "refused") == 0) refused(argv[2]);

@@ -237,8 +237,9 @@ static void hearsay_rank(tutti_client *client, void *arg)
     check(tutti_team_agree(world, &one, NULL) == TUTTI_OK, s, "agree");
 }
 
-/* Runs a rank of a job in which rank 0 starts more calls than can run at once, revokes the team, and
- * waits for the calls in an order of its own. Then no call is queued any more, so the ranks agree. */
+/* Runs a rank of a job in which rank 0 starts more calls than can run at once, revokes the team,
+ * and waits for the calls in an order of its own. Then no call is queued any more, so the ranks
+ * agree. */
 static void many_calls_rank(tutti_client *client, void *arg)
 {
     enum { CALLS = 100 };
