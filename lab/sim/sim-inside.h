@@ -7,6 +7,7 @@
 #define TT_SIM_INSIDE_H
 
 #include "sim/queue.h"
+#include "sim/share.h"
 #include "sim/sim.h"
 
 enum tt_sim_message_kind { TT_SIM_SEND, TT_SIM_PUT, TT_SIM_GET, TT_SIM_SIGNAL };
@@ -25,35 +26,64 @@ struct tt_sim_message {
      * which it came */
     int64_t since;
     struct tt_route route;
-    /* the index of the next message in the receiver's list or in the list of free entries */
-    uint32_t next;
+    uint32_t next; /* the index of the next message in the receiver's list */
 };
 
 /* Stands for a completion time that is not known yet, and for the time of an event that is not
  * scheduled. */
 #define TT_NEVER INT64_MAX
+#define TT_NOTHING UINT32_MAX /* tt_sim_lane.awaited of a lane that waits for no message */
 
-struct tt_sim_lane {
+/* The iterator of a lane whose plan has loops or generators, and the step that it returned last. */
+struct tt_sim_unrolled {
     struct tt_iter iter;
     struct tt_plain step;
-    /* fetched: all operands of the step that belong to other ranks have come */
-    bool has_step, ended, fetched;
-    int gets; /* how many operands of other ranks have not come yet */
-    /* now: the time up to which the lane is simulated; begun: when the lane came to `step` */
+};
+
+/* The state of a lane is small, because the simulator is slow where the states of all ranks do not
+ * fit in the caches. So it does not contain the step that the lane does. */
+struct tt_sim_lane {
+    /* now: the time up to which the lane is simulated; begun: when the lane came to its step */
     int64_t now, begun;
     /* the time of the event at which the lane goes on; TT_NEVER if there is none */
     int64_t due;
-    /* for each step that starts a message (a send, receive, put or get): the times at which its
-     * last TT_IN_FLIGHT instances are complete, or TT_NEVER. A step in a loop has an instance in
-     * each turn */
+    /* the times at which the started messages (sends, receives, puts and gets) are complete, or
+     * TT_NEVER. A plan without loops and generators has a time for each id. Otherwise the last
+     * TT_IN_FLIGHT instances of each id have a time each: a step in a loop has an instance in each
+     * turn */
     int64_t *complete;
-    void *memory;
+    struct tt_sim_unrolled *unrolled; /* NULL: the plan has no loops and no generators */
+    /* without `unrolled`: the indices in plan->steps of the next step and of the end of the lane */
+    uint32_t at, end;
+    /* the index in complete[] of the message for which the lane waits; TT_NOTHING: there is none */
+    uint32_t awaited;
+    int gets; /* how many operands of other ranks have not come yet */
+    /* has_step: the lane has begun a step that it has not finished; fetched: all operands of the
+     * step that belong to other ranks have come */
+    bool has_step, ended, fetched;
+};
+
+/* A posted receive whose message has not come. It completes complete[start] of the lane. */
+struct tt_sim_posted {
+    bool there; /* false: there is no such receive */
+    uint8_t lane;
+    int32_t from;
+    uint32_t start;
 };
 
 struct tt_sim_rank {
-    struct tt_plan *plan;
+    struct tt_shared *shared; /* the plan of the current phase; NULL after the last phase */
+    const struct tt_plan *plan;
+    /* one block of memory, of `room` bytes, with all lanes and all that they point to */
     struct tt_sim_lane *lane;
-    int phase, lanes_left;
+    /* the ranks for which the numbers in the plan stand (share.h), in the same block; NULL: there
+     * are none, and the plan is not changed */
+    const int32_t *named;
+    size_t room;
+    int phase, lanes, lanes_left;
+    /* The oldest of the posted receives whose message has not come, if it was posted when there
+     * were no others. Most ranks have only one at a time. The others are in the list below. */
+    struct tt_sim_posted posted;
     /* the indices of the first and the last message in each of the rank's two lists: messages that
      * have come but whose receive is not posted yet, and posted receives whose message has not
      * come; 0 if the list is empty */
@@ -68,9 +98,12 @@ struct tt_sim_rank {
 struct tt_sim {
     const struct tt_sim_job *job;
     struct tt_sim_rank *rank;
+    struct tt_shares shares;
     struct tt_queue queue;
     struct tt_sim_message *message; /* the array of all messages; index 0 means none */
-    uint32_t messages, message_room, free_message;
+    uint32_t messages, message_room;
+    uint32_t *unused; /* the indices of the entries of message[] that are free */
+    uint32_t unused_n;
     struct tt_flags *flags;
     int64_t *link_free;
     /* two ports for each rank, one for sends and one for receives; NULL, unless a byte takes longer

@@ -31,8 +31,9 @@ static void end_lane(struct tt_sim *sim, struct tt_sim_rank *rank, struct tt_sim
 /* ---- Messages ---- */
 
 /* This section has the memory and the lists of messages. All messages are in one growing array,
- * whose free entries form a list. Each rank has a list of messages that have come and a list of
- * receives that wait for messages, both in the order in which they came or were posted. */
+ * whose free entries are listed in another array. Each rank has a list of messages that have come
+ * and a list of receives that wait for messages, both in the order in which they came or were
+ * posted. */
 
 static bool more_messages(struct tt_sim *sim)
 {
@@ -40,6 +41,9 @@ static bool more_messages(struct tt_sim *sim)
     struct tt_sim_message *message = tt_realloc(sim->message, room * sizeof *message);
     if (!message) return false;
     sim->message = message;
+    uint32_t *unused = tt_realloc(sim->unused, room * sizeof *unused);
+    if (!unused) return false;
+    sim->unused = unused;
     sim->message_room = room;
     if (sim->messages == 0) sim->messages = 1;
     return true;
@@ -49,9 +53,9 @@ static bool more_messages(struct tt_sim *sim)
  * pointers to messages are valid only until the next call. */
 static uint32_t message_new(struct tt_sim *sim, const struct tt_sim_message *message)
 {
-    uint32_t place = sim->free_message;
-    if (place)
-        sim->free_message = sim->message[place].next;
+    uint32_t place = 0;
+    if (sim->unused_n)
+        place = sim->unused[--sim->unused_n];
     else if (sim->messages < sim->message_room || more_messages(sim))
         place = sim->messages++;
     else
@@ -62,8 +66,7 @@ static uint32_t message_new(struct tt_sim *sim, const struct tt_sim_message *mes
 
 static void message_free(struct tt_sim *sim, uint32_t place)
 {
-    sim->message[place].next = sim->free_message;
-    sim->free_message = place;
+    sim->unused[sim->unused_n++] = place;
 }
 
 static void messages_add(struct tt_sim *sim, struct tt_sim_rank *rank, int which, uint32_t place)
@@ -94,6 +97,36 @@ static uint32_t messages_take(struct tt_sim *sim, struct tt_sim_rank *rank, int 
         rank->met[which] = next;
     if (rank->met_last[which] == place) rank->met_last[which] = before;
     return place;
+}
+
+/* Keeps a posted receive until its message comes. */
+static void post(struct tt_sim *sim, struct tt_sim_rank *rank, struct tt_sim_posted posted)
+{
+    if (!rank->posted.there && !rank->met[TT_POSTED]) {
+        rank->posted = posted;
+        return;
+    }
+    struct tt_sim_message entry = {.from = posted.from, .lane = posted.lane, .value = posted.start};
+    uint32_t place = message_new(sim, &entry);
+    if (place) messages_add(sim, rank, TT_POSTED, place);
+}
+
+/* Removes the oldest posted receive for a message from rank `from` and lane `lane`, and sets *start
+ * to its `start`. Returns false if there is none. */
+static bool take_posted(struct tt_sim *sim, struct tt_sim_rank *rank, int from, int lane,
+                        uint32_t *start)
+{
+    struct tt_sim_posted *oldest = &rank->posted;
+    if (oldest->there && oldest->from == from && oldest->lane == lane) {
+        oldest->there = false;
+        *start = oldest->start;
+        return true;
+    }
+    uint32_t place = messages_take(sim, rank, TT_POSTED, from, lane);
+    if (!place) return false;
+    *start = sim->message[place].value;
+    message_free(sim, place);
+    return true;
 }
 
 /* ---- Flags ---- */
@@ -161,6 +194,14 @@ static void flags_free(struct tt_sim *sim)
 /* This section simulates the steps. A lane does its steps until one has to wait, and is woken by
  * the event for which the step waits. */
 
+/* Returns the rank for which a number of the plan stands (share.h). Other values, which stand for
+ * several ranks or for the rank itself, stay as they are. */
+static int named(const struct tt_sim_rank *rank, int number)
+{
+    if (!rank->named || number < 0) return number;
+    return number < TT_SHARE_RANKS ? rank->named[number] : number - TT_SHARE_RANKS;
+}
+
 /* ---- Waking ---- */
 
 /* Returns the number by which events name the lane (tt_event.who). */
@@ -184,8 +225,10 @@ static void wake_all(struct tt_sim *sim, struct tt_sim_rank *reader, struct tt_f
         wake(sim, reader, __builtin_ctz(flag->wanted), sim->clock);
 }
 
-static uint32_t start_of(const struct tt_plain *s)
+/* Returns the index in l->complete[] of the message that a step starts or waits for. */
+static uint32_t start_of(const struct tt_sim_lane *l, const struct tt_plain *s)
 {
+    if (!l->unrolled) return s->value;
     return s->value * TT_IN_FLIGHT + (uint32_t)(s->instance % TT_IN_FLIGHT);
 }
 
@@ -196,8 +239,7 @@ static void complete(struct tt_sim *sim, struct tt_sim_rank *rank, int lane, uin
 {
     struct tt_sim_lane *l = &rank->lane[lane];
     l->complete[start] = time;
-    if (l->due == TT_NEVER && l->has_step && l->step.kind == TT_WAIT && start_of(&l->step) == start)
-        wake(sim, rank, lane, tt_max(time, sim->clock));
+    if (l->awaited == start && l->due == TT_NEVER) wake(sim, rank, lane, tt_max(time, sim->clock));
 }
 
 /* ---- Sends and receives meet ---- */
@@ -206,30 +248,27 @@ static void receive(struct tt_sim *sim, struct tt_sim_rank *rank, int lane,
                     const struct tt_plain *s)
 {
     struct tt_sim_lane *l = &rank->lane[lane];
-    uint32_t came = messages_take(sim, rank, TT_CAME, s->peer, lane);
-    l->complete[start_of(s)] = TT_NEVER;
+    uint32_t came = messages_take(sim, rank, TT_CAME, s->peer, lane), start = start_of(l, s);
+    l->complete[start] = TT_NEVER;
     if (came) {
-        complete(sim, rank, lane, start_of(s), tt_max(l->now, sim->message[came].since));
+        complete(sim, rank, lane, start, tt_max(l->now, sim->message[came].since));
         message_free(sim, came);
         return;
     }
-    struct tt_sim_message posted = {.from = s->peer, .lane = (uint8_t)lane, .value = start_of(s)};
-    uint32_t place = message_new(sim, &posted);
-    if (place) messages_add(sim, rank, TT_POSTED, place);
+    post(sim, rank, (struct tt_sim_posted){true, (uint8_t)lane, s->peer, start});
 }
 
 static void send_came(struct tt_sim *sim, uint32_t place, int64_t time)
 {
     struct tt_sim_message *message = &sim->message[place];
     struct tt_sim_rank *rank = &sim->rank[message->to];
-    uint32_t posted = messages_take(sim, rank, TT_POSTED, message->from, message->lane);
+    uint32_t start;
     message->since = time;
-    if (!posted) {
+    if (!take_posted(sim, rank, message->from, message->lane, &start)) {
         messages_add(sim, rank, TT_CAME, place);
         return;
     }
-    complete(sim, rank, message->lane, sim->message[posted].value, time);
-    message_free(sim, posted);
+    complete(sim, rank, message->lane, start, time);
     message_free(sim, place);
 }
 
@@ -358,27 +397,30 @@ static void signal_one(struct tt_sim *sim, int me, int lane, int to, uint32_t va
     }
 }
 
-static void signal_all(struct tt_sim *sim, int me, int lane, const struct tt_plain *s)
+static void signal_all(struct tt_sim *sim, struct tt_sim_rank *rank, int lane,
+                       const struct tt_plain *s)
 {
+    int me = (int)(rank - sim->rank);
     if (s->peer >= 0) {
         signal_one(sim, me, lane, s->peer, s->value);
     } else if (s->peer == TT_ALL) {
         for (int k = 1; k < sim->job->p; k++)
             signal_one(sim, me, lane, (me + k) % sim->job->p, s->value);
     } else {
-        for (uint32_t i = 0; i < s->nops; i++) signal_one(sim, me, lane, s->set[i], s->value);
+        for (uint32_t i = 0; i < s->nops; i++)
+            signal_one(sim, me, lane, named(rank, s->set[i]), s->value);
     }
 }
 
 /* Starts the messages that fetch the operands of a copy or reduction from other ranks. Returns how
  * many operands are fetched. */
-static int fetch(struct tt_sim *sim, int me, int lane, const struct tt_plain *s)
+static int fetch(struct tt_sim *sim, struct tt_sim_rank *rank, int lane, const struct tt_plain *s)
 {
-    int far = 0;
+    int far = 0, me = (int)(rank - sim->rank);
     for (uint32_t i = 1; i < s->nops; i++) {
         if (s->range[i].rank == TT_SELF) continue;
         far++;
-        dispatch(sim, lane, TT_SIM_GET, s->range[i].rank, me, s->len, OPERAND);
+        dispatch(sim, lane, TT_SIM_GET, named(rank, s->range[i].rank), me, s->len, OPERAND);
     }
     return far;
 }
@@ -393,31 +435,35 @@ static int64_t work_ps(const struct tt_sim *sim, const struct tt_plain *s)
 
 /* Does a copy or a reduction. Returns false if the lane first has to wait for operands of other
  * ranks. */
-static bool work(struct tt_sim *sim, int me, struct tt_sim_lane *l, int lane)
+static bool work(struct tt_sim *sim, struct tt_sim_rank *rank, int lane, const struct tt_plain *s)
 {
-    const struct tt_plain *s = &l->step;
-    if (!l->fetched && (l->gets = fetch(sim, me, lane, s)) > 0) return false;
+    struct tt_sim_lane *l = &rank->lane[lane];
+    if (!l->fetched && (l->gets = fetch(sim, rank, lane, s)) > 0) return false;
     l->fetched = false;
     l->now += work_ps(sim, s);
     return true;
 }
 
-static bool waits(struct tt_sim *sim, struct tt_sim_lane *l)
+/* Does a wait step. Returns true if the lane has to wait. */
+static bool waits(struct tt_sim_lane *l, const struct tt_plain *s)
 {
-    int64_t when = l->complete[start_of(&l->step)];
+    uint32_t start = start_of(l, s);
+    int64_t when = l->complete[start];
+    l->awaited = when == TT_NEVER ? start : TT_NOTHING;
     if (when == TT_NEVER) return true;
     l->now = tt_max(l->now, when);
-    (void)sim;
     return false;
 }
 
-static void start(struct tt_sim *sim, int me, struct tt_sim_lane *l, int lane)
+static void start(struct tt_sim *sim, struct tt_sim_rank *rank, int lane, const struct tt_plain *s)
 {
-    const struct tt_plain *s = &l->step;
+    struct tt_sim_lane *l = &rank->lane[lane];
+    uint32_t which = start_of(l, s);
+    int me = (int)(rank - sim->rank);
     bool get = s->kind == TT_GET;
     enum tt_sim_message_kind kind = get ? TT_SIM_GET : s->kind == TT_PUT ? TT_SIM_PUT : TT_SIM_SEND;
-    l->complete[start_of(s)] = TT_NEVER;
-    dispatch(sim, lane, kind, get ? s->peer : me, get ? me : s->peer, s->len, start_of(s));
+    l->complete[which] = TT_NEVER;
+    dispatch(sim, lane, kind, get ? s->peer : me, get ? me : s->peer, s->len, which);
 }
 
 /* Returns whether the step affects other ranks or depends on them. Such a step must not be done
@@ -436,20 +482,19 @@ static bool is_for_others(const struct tt_plain *s, const struct tt_sim_lane *l)
 }
 
 /* Does a step of a lane. Returns false if the step has to wait. */
-static bool do_step(struct tt_sim *sim, struct tt_sim_rank *rank, int lane)
+static bool do_step(struct tt_sim *sim, struct tt_sim_rank *rank, int lane,
+                    const struct tt_plain *s)
 {
-    struct tt_sim_lane *l = &rank->lane[lane];
-    int me = (int)(rank - sim->rank);
-    switch (l->step.kind) {
+    switch (s->kind) {
     case TT_SEND:
     case TT_PUT:
-    case TT_GET: start(sim, me, l, lane); return true;
-    case TT_RECV: receive(sim, rank, lane, &l->step); return true;
-    case TT_WAIT: return !waits(sim, l);
-    case TT_SIGNAL: signal_all(sim, me, lane, &l->step); return true;
-    case TT_AWAIT: return !awaits(sim, rank, lane, &l->step);
+    case TT_GET: start(sim, rank, lane, s); return true;
+    case TT_RECV: receive(sim, rank, lane, s); return true;
+    case TT_WAIT: return !waits(&rank->lane[lane], s);
+    case TT_SIGNAL: signal_all(sim, rank, lane, s); return true;
+    case TT_AWAIT: return !awaits(sim, rank, lane, s);
     case TT_COPY:
-    case TT_REDUCE: return work(sim, me, l, lane);
+    case TT_REDUCE: return work(sim, rank, lane, s);
     case TT_LOOP:
     case TT_END:
     case TT_EXCHANGE: break;
@@ -466,9 +511,9 @@ static bool engages(const struct tt_sim *sim, const struct tt_plain *s)
            (s->kind == TT_SEND || s->kind == TT_PUT || s->kind == TT_GET || s->kind == TT_SIGNAL);
 }
 
-static void report_step(const struct tt_sim *sim, int me, int lane, const struct tt_sim_lane *l)
+static void report_step(const struct tt_sim *sim, int me, int lane, const struct tt_sim_lane *l,
+                        const struct tt_plain *s)
 {
-    const struct tt_plain *s = &l->step;
     bool alone = s->kind == TT_COPY || s->kind == TT_REDUCE || s->kind == TT_WAIT;
     struct tt_sim_event event = {.kind = s->kind,
                                  .rank = me,
@@ -499,10 +544,30 @@ static int64_t most_bytes(const struct tt_sim_job *job, bool near, bool works)
     return TT_SIM_LONGEST / tt_max(1, byte_ps);
 }
 
-/* Returns whether the time at which the next step of the lane ends fits in 64 bits. */
-static bool is_countable(const struct tt_sim *sim, int me, const struct tt_sim_lane *l)
+/* Gets the step that the lane has begun or, if there is none, begins the next step. Returns false
+ * at the end of the lane. */
+static inline bool get_step(const struct tt_sim_rank *rank, int lane, struct tt_plain *s)
 {
-    const struct tt_plain *s = &l->step;
+    struct tt_sim_lane *l = &rank->lane[lane];
+    if (l->unrolled) {
+        if (!l->has_step && !tt_iter_next(&l->unrolled->iter, &l->unrolled->step)) return false;
+        *s = l->unrolled->step;
+    } else {
+        if (!l->has_step && l->at == l->end) return false;
+        if (!l->has_step) l->at++;
+        s->at = l->at - 1;
+        tt_iter_plain(rank->plan, &rank->plan->steps[s->at], s);
+    }
+    s->peer = named(rank, s->peer);
+    if (!l->has_step) l->begun = l->now;
+    l->has_step = true;
+    return true;
+}
+
+/* Returns whether the time at which the next step of the lane ends fits in 64 bits. */
+static bool is_countable(const struct tt_sim *sim, int me, const struct tt_sim_lane *l,
+                         const struct tt_plain *s)
+{
     const int *node = sim->job->node;
     bool works = s->kind == TT_COPY || s->kind == TT_REDUCE;
     if (l->now > TT_SIM_LONGEST) return false;
@@ -516,24 +581,24 @@ static void run_lane(struct tt_sim *sim, struct tt_sim_rank *rank, int lane)
 {
     struct tt_sim_lane *l = &rank->lane[lane];
     l->now = tt_max(l->now, sim->clock);
+    struct tt_plain step;
+    int me = (int)(rank - sim->rank);
     while (sim->status == TUTTI_OK) {
-        if (!l->has_step && !tt_iter_next(&l->iter, &l->step)) {
+        if (!get_step(rank, lane, &step)) {
             end_lane(sim, rank, l);
             return;
         }
-        if (!l->has_step) l->begun = l->now;
-        l->has_step = true;
-        if (!is_countable(sim, (int)(rank - sim->rank), l)) {
+        if (!is_countable(sim, me, l, &step)) {
             too_long(sim);
             return;
         }
-        if (l->now > sim->clock && is_for_others(&l->step, l)) {
+        if (l->now > sim->clock && is_for_others(&step, l)) {
             wake(sim, rank, lane, l->now);
             return;
         }
-        if (!do_step(sim, rank, lane)) return;
-        if (engages(sim, &l->step)) l->now = tt_max(l->now, rank->busy);
-        if (sim->job->step) report_step(sim, (int)(rank - sim->rank), lane, l);
+        if (!do_step(sim, rank, lane, &step)) return;
+        if (engages(sim, &step)) l->now = tt_max(l->now, rank->busy);
+        if (sim->job->step) report_step(sim, me, lane, l, &step);
         l->has_step = false;
     }
 }
@@ -558,51 +623,105 @@ void tt_sim_at(struct tt_sim *sim, int64_t time, uint32_t what, uint32_t who)
 
 /* ---- Ranks ---- */
 
-static void end_phase(struct tt_sim_rank *rank)
+static void end_phase(struct tt_sim *sim, struct tt_sim_rank *rank)
 {
-    for (uint32_t i = 0; rank->lane && i < rank->plan->lanes; i++) tt_free(rank->lane[i].memory);
-    tt_free(rank->lane);
-    tt_plan_free(rank->plan);
-    rank->lane = NULL;
-    rank->plan = NULL;
+    if (rank->shared) tt_unshare(&sim->shares, rank->shared);
+    rank->shared = NULL;
 }
 
-static bool begin_lane(struct tt_sim_lane *l, const struct tt_plan *plan, int lane, int64_t time)
+static bool unrolls(const struct tt_plan *plan)
 {
-    size_t iter = tt_iter_bytes(plan, lane);
-    size_t starts = plan->lane[lane].starts * TT_IN_FLIGHT;
-    char *memory = tt_alloc(iter + starts * sizeof *l->complete + 8);
-    if (!memory) return false;
-    *l = (struct tt_sim_lane){.now = time, .due = TT_NEVER, .memory = memory};
-    l->complete = (int64_t *)(void *)(memory + iter);
-    for (size_t i = 0; i < starts; i++)
-        /* a step of length 0 is never started; with the time 0, a wait for it does not block */
-        l->complete[i] = 0;
-    tt_iter_begin(&l->iter, plan, lane, memory);
-    return true;
+    return plan->loops || plan->exchanges_n;
+}
+
+/* Returns the number of entries of complete[]. */
+static uint32_t starts_of(const struct tt_plan *plan, int lane)
+{
+    return plan->lane[lane].starts * (unrolls(plan) ? TT_IN_FLIGHT : 1);
+}
+
+/* Returns the bytes of memory to which a lane points. */
+static size_t lane_bytes(const struct tt_plan *plan, int lane)
+{
+    size_t complete = starts_of(plan, lane) * sizeof(int64_t);
+    if (!unrolls(plan)) return complete;
+    return complete + sizeof(struct tt_sim_unrolled) + tt_iter_bytes(plan, lane);
+}
+
+/* Begins a lane, which uses the memory from `at` on. Returns the end of this memory. */
+static char *begin_lane(struct tt_sim_lane *l, const struct tt_plan *plan, int lane, int64_t time,
+                        char *at)
+{
+    char *end = at + lane_bytes(plan, lane);
+    uint32_t starts = starts_of(plan, lane), first = plan->lane[lane].first;
+    *l = (struct tt_sim_lane){.now = time,
+                              .due = TT_NEVER,
+                              .at = first,
+                              .end = first + plan->lane[lane].n,
+                              .awaited = TT_NOTHING};
+    l->complete = (int64_t *)(void *)at;
+    /* a step of length 0 is never started; with the time 0, a wait for it does not block */
+    for (uint32_t i = 0; i < starts; i++) l->complete[i] = 0;
+    if (!unrolls(plan)) return end;
+    l->unrolled = (struct tt_sim_unrolled *)(void *)(l->complete + starts);
+    tt_iter_begin(&l->unrolled->iter, plan, lane, l->unrolled + 1);
+    return end;
+}
+
+static void free_lanes(struct tt_sim_rank *rank)
+{
+    tt_free(rank->lane);
+    rank->lane = NULL;
+    rank->room = 0;
+}
+
+/* Makes the rank's block of memory large enough for the lanes of the plan. Its contents are
+ * lost. */
+static bool make_room(struct tt_sim_rank *rank, const struct tt_named *names)
+{
+    const struct tt_plan *plan = rank->plan;
+    size_t bytes = plan->lanes * sizeof *rank->lane + names->n * sizeof *names->rank;
+    for (int i = 0; i < (int)plan->lanes; i++) bytes += lane_bytes(plan, i);
+    if (rank->room >= bytes) return true;
+    free_lanes(rank);
+    rank->lane = tt_alloc(bytes);
+    rank->room = rank->lane ? bytes : 0;
+    return rank->lane != NULL;
+}
+
+static void begin_lanes(struct tt_sim *sim, struct tt_sim_rank *rank, const struct tt_named *names,
+                        int64_t time)
+{
+    const struct tt_plan *plan = rank->plan;
+    char *at = (char *)(rank->lane + plan->lanes);
+    rank->lanes = rank->lanes_left = (int)plan->lanes;
+    for (int i = 0; i < (int)plan->lanes; i++) {
+        at = begin_lane(&rank->lane[i], plan, i, time, at);
+        wake(sim, rank, i, time);
+    }
+    rank->named = names->n ? memcpy(at, names->rank, names->n * sizeof *names->rank) : NULL;
 }
 
 static void begin_phase(struct tt_sim *sim, struct tt_sim_rank *rank, int64_t time)
 {
     int me = (int)(rank - sim->rank);
-    end_phase(rank);
+    struct tt_named names;
+    end_phase(sim, rank);
     if (rank->phase == sim->job->phases) {
+        free_lanes(rank);
         sim->ended++;
         sim->result.time_ps = tt_max(sim->result.time_ps, time);
         return;
     }
-    rank->plan = sim->job->plan(sim->job->arg, me, rank->phase++);
-    if (!rank->plan) {
+    struct tt_plan *plan = sim->job->plan(sim->job->arg, me, rank->phase++);
+    if (plan) rank->shared = tt_share(&sim->shares, plan, &names);
+    if (rank->shared) rank->plan = rank->shared->plan;
+    if (!plan)
         sim->status = tt_error_status();
-        return;
-    }
-    rank->lanes_left = (int)rank->plan->lanes;
-    rank->lane = tt_calloc(rank->plan->lanes, sizeof *rank->lane);
-    if (!rank->lane) out_of_memory(sim);
-    for (uint32_t i = 0; rank->lane && i < rank->plan->lanes; i++) {
-        if (!begin_lane(&rank->lane[i], rank->plan, (int)i, time)) out_of_memory(sim);
-        wake(sim, rank, (int)i, time);
-    }
+    else if (rank->shared && make_room(rank, &names))
+        begin_lanes(sim, rank, &names, time);
+    else
+        out_of_memory(sim);
 }
 
 /* Writes the number of the step in its lane, and, if the plans come from a file, the place of the
@@ -644,10 +763,10 @@ static void check_waits(struct tt_sim *sim, const struct tt_sim_rank *rank,
                         const struct tt_sim_lane *l)
 {
     int lane = (int)(l - rank->lane);
-    uint32_t starts = rank->plan->lane[lane].starts * TT_IN_FLIGHT;
+    uint32_t starts = starts_of(rank->plan, lane);
     for (uint32_t i = 0; i < starts; i++)
         if (l->complete[i] == TT_NEVER && sim->status == TUTTI_OK)
-            report_unwaited(sim, rank, lane, i / TT_IN_FLIGHT);
+            report_unwaited(sim, rank, lane, l->unrolled ? i / TT_IN_FLIGHT : i);
 }
 
 static void end_lane(struct tt_sim *sim, struct tt_sim_rank *rank, struct tt_sim_lane *l)
@@ -656,7 +775,7 @@ static void end_lane(struct tt_sim *sim, struct tt_sim_rank *rank, struct tt_sim
     int64_t time = 0;
     check_waits(sim, rank, l);
     if (--rank->lanes_left > 0) return;
-    for (uint32_t i = 0; i < rank->plan->lanes; i++) time = tt_max(time, rank->lane[i].now);
+    for (int i = 0; i < rank->lanes; i++) time = tt_max(time, rank->lane[i].now);
     begin_phase(sim, rank, time);
 }
 
@@ -678,7 +797,8 @@ static void event(struct tt_sim *sim, struct tt_event e)
     }
     struct tt_sim_rank *rank = &sim->rank[e.who / TT_LANES];
     int lane = (int)(e.who % TT_LANES);
-    if (!rank->plan || rank->lane[lane].due != e.time) return;
+    /* the event may be an old one that the lane, or even its phase, no longer waits for */
+    if (!rank->shared || lane >= rank->lanes || rank->lane[lane].due != e.time) return;
     rank->lane[lane].due = TT_NEVER;
     run_lane(sim, rank, lane);
 }
@@ -706,14 +826,15 @@ static tutti_status stopped(const struct tt_sim *sim)
 {
     int r = 0;
     char step[STEP_TEXT];
-    while (!sim->rank[r].plan) r++;
-    for (uint32_t i = 0; i < sim->rank[r].plan->lanes; i++) {
+    while (!sim->rank[r].shared) r++;
+    for (int i = 0; i < sim->rank[r].lanes; i++) {
         const struct tt_sim_lane *l = &sim->rank[r].lane[i];
-        if (l->ended || !l->has_step) continue;
+        struct tt_plain s;
+        if (l->ended || !l->has_step || !get_step(&sim->rank[r], i, &s)) continue;
         return tt_fail(TUTTI_ERR_ARG, "%d of %d ranks wait for ever: rank %d at its %s, %s",
                        sim->job->p - sim->ended, sim->job->p, r,
-                       tt_word(&tt_step_words, (int)l->step.kind),
-                       say_step(sim, &sim->rank[r], (int)i, l->step.at, step));
+                       tt_word(&tt_step_words, (int)s.kind),
+                       say_step(sim, &sim->rank[r], i, s.at, step));
     }
     return tt_fail(TUTTI_ERR_ARG, "rank %d waits for ever", r);
 }
@@ -735,10 +856,14 @@ static void sum_up(struct tt_sim *sim)
 
 static void release(struct tt_sim *sim)
 {
-    for (int r = 0; sim->rank && r < sim->job->p; r++)
-        if (sim->rank[r].plan) end_phase(&sim->rank[r]);
+    for (int r = 0; sim->rank && r < sim->job->p; r++) {
+        end_phase(sim, &sim->rank[r]);
+        free_lanes(&sim->rank[r]);
+    }
+    tt_shares_free(&sim->shares);
     tt_free(sim->rank);
     tt_free(sim->message);
+    tt_free(sim->unused);
     tt_free(sim->link_free);
     tt_free(sim->port);
     tt_queue_free(&sim->queue);

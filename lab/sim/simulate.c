@@ -7,17 +7,21 @@ struct simulate_run {
     const struct tt_simulation *simulation;
     struct tt_builder *builder;
     int64_t *room;
-    int *node; /* for each rank: its node */
+    int *node;           /* for each rank: its node */
+    struct tt_call call; /* the call of the rank whose plan was made last */
+    bool calls_differ;   /* the ranks have calls with different counts */
 };
 
 static struct tt_plan *plan_of(void *arg, int rank, int phase)
 {
-    const struct simulate_run *run = arg;
+    struct simulate_run *run = arg;
     const struct tt_simulation *simulation = run->simulation;
     if (simulation->algorithm->plans) return tt_plan_copy(simulation->algorithm->plans[rank]);
-    struct tt_call call = tt_problem_call(simulation->problem, rank, run->room);
-    tt_builder_reset(run->builder, simulation->map->p, rank, &call, simulation->algorithm->name);
-    tt_algorithm_build(simulation->algorithm, run->builder, &call, simulation->map, rank, phase);
+    if (run->calls_differ) run->call = tt_problem_call(simulation->problem, rank, run->room);
+    tt_builder_reset(run->builder, simulation->map->p, rank, &run->call,
+                     simulation->algorithm->name);
+    tt_algorithm_build(simulation->algorithm, run->builder, &run->call, simulation->map, rank,
+                       phase);
     return tt_builder_finish(run->builder);
 }
 
@@ -64,9 +68,10 @@ static bool begin(struct simulate_run *run, const struct tt_simulation *simulati
     *run = (struct simulate_run){.simulation = simulation};
     run->room = tt_alloc((tt_problem_room(simulation->problem) + 1) * sizeof *run->room);
     if (!run->room || !copy_nodes(run, simulation->map)) return false;
-    struct tt_call call = tt_problem_call(simulation->problem, 0, run->room);
-    *phases = tt_algorithm_phases(simulation->algorithm, &call, simulation->map);
-    run->builder = tt_builder_new(simulation->map->p, 0, &call, simulation->algorithm->name);
+    run->call = tt_problem_call(simulation->problem, 0, run->room);
+    run->calls_differ = tt_call_counts(&run->call);
+    *phases = tt_algorithm_phases(simulation->algorithm, &run->call, simulation->map);
+    run->builder = tt_builder_new(simulation->map->p, 0, &run->call, simulation->algorithm->name);
     return run->builder != NULL;
 }
 

@@ -126,16 +126,12 @@ struct tt_span tt_block_from(const struct tt_call *call, int r)
 
 int tt_log2_up(int p)
 {
-    int l = 0;
-    while ((int64_t)1 << l < p) l++;
-    return l;
+    return p > 1 ? 32 - __builtin_clz((unsigned)p - 1) : 0;
 }
 
 int tt_pow2_below(int p)
 {
-    int q = 1;
-    while (q <= p / 2) q *= 2;
-    return q;
+    return p > 1 ? 1 << (31 - __builtin_clz((unsigned)p)) : 1;
 }
 
 /* ---- Slices ---- */

@@ -28,6 +28,7 @@ struct tt_builder {
      * this kind, and is 0 if there are none */
     int depth, dead;
     bool last_dropped, name_is_lent;
+    bool uses_window;       /* a range lies in this rank's WIN */
     uint32_t entries_taken; /* the number of entries that belong to exchanges appended so far */
     uint32_t value_base;    /* is added to the flag values of this phase (tt_phase) */
     bool leaves_phase;      /* a flag value of this phase belongs to the values of the next phase */
@@ -51,6 +52,7 @@ static inline int tt_build_rank(const struct tt_builder *b, int rank)
 {
     return b->part && rank >= 0 ? b->part->member[rank] : rank;
 }
+/* Converts a range of the subteam b->part, which must be there, to a range of the team. */
 struct tt_range tt_build_range(const struct tt_builder *b, struct tt_range r);
 
 static inline struct tt_shape shape_of(const struct tt_builder *b, struct tt_range r)

@@ -84,6 +84,7 @@ static void measure_window(struct tt_builder *b)
      * stand in for the loops that a step at depth 0 or 1 does not have. */
     int64_t turns[TT_DEPTH + 2] = {1, 1};
     int depth = 0;
+    if (!b->uses_window) return;
     for (size_t left = b->steps.n; left > 0; left--, s++) {
         if (s->kind == TT_LOOP) turns[1 + ++depth] = s->value;
         if (s->kind == TT_END) depth--;
@@ -96,11 +97,16 @@ static void measure_window(struct tt_builder *b)
     }
 }
 
+/* Copies an array to *at, and moves *at behind it. The bytes up to the next multiple of 8 become 0,
+ * so that equal plans are equal byte by byte. */
 static void *pack(struct array *a, char **at)
 {
     char *to = *at;
-    if (a->n) memcpy(to, a->data, a->n * a->sz);
-    *at += tt_round_up((int64_t)(a->n * a->sz), 8);
+    if (a->n == 0) return to;
+    size_t bytes = a->n * a->sz, whole = (bytes + 7) / 8 * 8;
+    memcpy(to, a->data, bytes);
+    memset(to + bytes, 0, whole - bytes);
+    *at += whole;
     return to;
 }
 
@@ -110,7 +116,7 @@ static size_t packed_bytes(const struct tt_builder *b)
                                  &b->ranks, &b->exchanges, &b->entries};
     size_t bytes = (size_t)tt_round_up(sizeof(struct tt_plan), 8);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        bytes += (size_t)tt_round_up((int64_t)(all[i]->n * all[i]->sz), 8);
+        if (all[i]->n) bytes += (size_t)tt_round_up((int64_t)(all[i]->n * all[i]->sz), 8);
     return bytes + (b->name_is_lent ? strlen(b->plan.algorithm) + 1 : 0);
 }
 

@@ -19,7 +19,6 @@ void tt_subteam_end(struct tt_builder *b)
 
 struct tt_range tt_build_range(const struct tt_builder *b, struct tt_range r)
 {
-    if (!b->part) return r;
     const struct tt_range *at = &b->part->at[r.buf];
     r.rank = tt_build_rank(b, r.rank);
     r.off += r.buf == TT_TMP ? b->part_tmp : at->off;

@@ -87,6 +87,7 @@ void tt_builder_reset(struct tt_builder *b, int p, int me, const struct tt_call 
     b->value_base = 0;
     b->leaves_phase = false;
     b->scratch = b->lane_tmp = 0;
+    b->uses_window = false;
     b->last_dropped = true; /* no step exists yet that tt_tail or tt_from could change */
     b->part = NULL;
     b->part_tmp = 0;
@@ -162,7 +163,8 @@ static void note_value(struct tt_builder *b)
     b->leaves_phase |= last >= TT_PHASE_VALUES;
 }
 
-static void step(struct tt_builder *b, const struct tt_step *s)
+/* Appends a step. The function is inline so that the step is written to its place directly. */
+static inline void step(struct tt_builder *b, const struct tt_step *s)
 {
     struct tt_step *place = b->dead ? NULL : extend(b, &b->steps, 1);
     b->last_dropped = !place;
@@ -176,16 +178,18 @@ static void step(struct tt_builder *b, const struct tt_step *s)
  * a range of the team. Sets the rank of the range to TT_SELF if the range belongs to this rank. */
 static struct tt_range settled(struct tt_builder *b, struct tt_range r, int64_t len)
 {
-    r = tt_build_range(b, r);
+    if (b->part) r = tt_build_range(b, r);
     if (r.rank == b->plan.me) r.rank = TT_SELF;
-    if (r.buf == TT_WIN && r.off < b->low && r.off + len > b->low)
-        b->error = "a range that is in both windows";
+    if (r.buf != TT_WIN) return r;
+    b->uses_window |= r.rank == TT_SELF;
+    if (r.off < b->low && r.off + len > b->low) b->error = "a range that is in both windows";
     return r;
 }
 
 /* Appends a step with ranges. Returns false if the step was dropped, for example because its length
  * is 0. */
-static bool ranged(struct tt_builder *b, struct tt_step s, const struct tt_range *r, uint32_t n)
+static inline bool ranged(struct tt_builder *b, struct tt_step s, const struct tt_range *r,
+                          uint32_t n)
 {
     b->last_dropped = true;
     if (b->dead || s.len <= 0) return false;
@@ -201,8 +205,8 @@ static bool ranged(struct tt_builder *b, struct tt_step s, const struct tt_range
 
 static tt_started started(struct tt_builder *b)
 {
-    uint32_t home = b->depth ? b->loop[b->depth - 1] : NO_LOOP;
-    append(b, &b->homes, &home, 1);
+    uint32_t *home = extend(b, &b->homes, 1);
+    if (home) *home = b->depth ? b->loop[b->depth - 1] : NO_LOOP;
     return lane(b)->starts++;
 }
 
@@ -338,9 +342,10 @@ void tt_combine(struct tt_builder *b, struct tt_range to, const struct tt_range 
     if (b->dead || len <= 0) return;
     s.first = (uint32_t)b->ranges.n;
     s.nops = (uint32_t)k + 1;
-    if (!append(b, &b->ranges, &to, 1) || !append(b, &b->ranges, from, (size_t)k)) return;
-    struct tt_range *r = (struct tt_range *)b->ranges.data + s.first;
-    for (int i = 0; i <= k; i++) r[i] = settled(b, r[i], len);
+    struct tt_range *r = extend(b, &b->ranges, s.nops);
+    if (!r) return;
+    r[0] = settled(b, to, len);
+    for (int i = 0; i < k; i++) r[i + 1] = settled(b, from[i], len);
     if (s.nops > b->plan.operands) b->plan.operands = s.nops;
     step(b, &s);
 }

@@ -89,6 +89,7 @@ struct tt_range {
     int32_t rank;
     uint16_t shape;
     uint8_t buf;
+    uint8_t unused; /* so that equal ranges are equal byte by byte */
 };
 
 /* How a range moves with loops, and its blocks. In turn i of the innermost loop and turn j of the
@@ -114,6 +115,7 @@ struct tt_vary {
     int32_t inc[TT_DEPTH];
     uint32_t from;
     int32_t tail_mod, tail_phase;
+    uint32_t unused; /* so that equal entries are equal byte by byte */
     int64_t tail;
 };
 
@@ -142,6 +144,7 @@ struct tt_step {
     uint32_t nops;
     int64_t len;
     uint32_t value;
+    uint32_t unused; /* so that equal steps are equal byte by byte */
 };
 
 /* The generator of a total exchange by puts. It works through its `n` entries in rounds. A round
