@@ -95,8 +95,8 @@ const char *tt_op_refuse(tutti_op op, tutti_type type)
         snprintf(text, sizeof text, "%d is not a type", (int)type);
     } else if (is_user(op)) {
         if (tt_op_user_find(op)) return NULL;
-        snprintf(text, sizeof text, "%s is not a live operation: never created, or freed",
-                 tt_op_name(op));
+        snprintf(text, sizeof text, "%s (%d) is not a live operation: never created, or freed",
+                 tt_op_name(op), (int)op);
     } else if (!is_builtin(op)) {
         snprintf(text, sizeof text, "%d is not an operation", (int)op);
     } else {

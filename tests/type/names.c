@@ -378,9 +378,9 @@ static void refusals_name_the_cause(void **state)
     assert_string_equal(tt_op_refuse(TUTTI_OP_BOUND_END, TUTTI_F64),
                         "33554432 is not an operation");
     assert_string_equal(tt_op_refuse((tutti_op)(TUTTI_OP_USER_END + TUTTI_OP_USER), TUTTI_F64),
-                        "user0 is not a live operation: never created, or freed");
+                        "user0 (320) is not a live operation: never created, or freed");
     assert_string_equal(tt_op_refuse(TUTTI_OP_USER, TUTTI_F64),
-                        "user0 is not a live operation: never created, or freed");
+                        "user0 (64) is not a live operation: never created, or freed");
 }
 
 static void built_in_operations_commute(void **state)
