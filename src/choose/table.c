@@ -24,9 +24,9 @@ struct row {
 /* Limits for the cost of reading other ranks' buffers. FREE: the ranks share the buffers, so no
  * access needs the kernel. Up to CHEAP, one copy of a large message by the kernel takes less time
  * than two copies through windows. Up to FAIR, the copy by the kernel takes less time only in some
- * collectives: in an alltoall, where each rank makes both copies through windows itself; in a
- * gather or scatter, where the root makes one of the two copies of all pieces; and on two ranks in
- * most collectives. In a bcast on two ranks, each rank can make half of the copy by the kernel. In
+ * collectives: in an alltoall on more than two ranks, where each rank makes both copies through
+ * windows itself; in a gather or scatter, where the root makes one of the two copies of all pieces;
+ * and on two ranks in most collectives. In a bcast on two ranks, each rank can make half of the copy by the kernel. In
  * an allgather or alltoall `exchange` is often the fastest: each rank copies out of its own buffer,
  * which its caches hold if it has just used the buffer. */
 #define FREE 0
@@ -89,12 +89,13 @@ static const struct row table[] = {
     {&tt_allgatherv_direct, ANY, 4, CHEAP},
     {&tt_allgatherv_flat, ANY, ANY_RANKS, ANY_COST},
     {&tt_alltoall_flat, 12 << 10, 2, ANY_COST},
-    {&tt_alltoall_exchange, 512 << 10, 2, FAIR},
+    {&tt_alltoall_exchange, 512 << 10, 2, CHEAP},
     {&tt_alltoall_flat, 4 << 10, ANY_RANKS, ANY_COST},
     {&tt_alltoall_flat, 16 << 10, 8, ANY_COST},
     {&tt_alltoall_direct, ANY, ANY_RANKS, FREE},
     {&tt_alltoall_exchange, 512 << 10, 8, CHEAP},
     {&tt_alltoall_direct, ANY, ANY_RANKS, CHEAP},
+    {&tt_alltoall_flat, 2 << 20, 2, ANY_COST},
     {&tt_alltoall_flat, 16 << 10, ANY_RANKS, ANY_COST},
     {&tt_alltoall_flat, 64 << 10, 8, ANY_COST},
     {&tt_alltoall_direct, ANY, ANY_RANKS, FAIR},
