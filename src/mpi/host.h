@@ -233,7 +233,7 @@ struct tt_mpi_comm {
      * on (`mixed`) */
     atomic_int started;
     atomic_bool mixed;
-    atomic_bool held;   /* a lock: a thread uses the team for a nonblocking call */
+    atomic_bool held; /* a lock: a thread uses the team for a nonblocking call */
     /* the number of requests that are not freed yet, plus TT_MPI_REMOVED if the communicator is
      * freed */
     atomic_uint requests;

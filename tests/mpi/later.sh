@@ -62,8 +62,8 @@ reported "$host" 3 ./later operations multiple
 [ ! -s err ] || fail 'operations multiple prints something'
 grep -q '"MPI_Iscan".*"user", "choice": "taken"' calls.json || fail 'no scan is taken in operations multiple'
 
-# Ranks that end a nonblocking call at different times must do the next blocking call in the same way,
-# also if blocking calls measure algorithms.
+# Ranks that end a nonblocking call at different times must do the next blocking call in the same
+# way, also if blocking calls measure algorithms.
 before=(env TUTTI_CHOICE=measure "TUTTI_WISDOM=$PWD/mixed.wisdom" tutti mpi)
 launch "$host" 3 ./later mixed
 [ "$(cat out)" = 'done' ] || fail 'mixed'
