@@ -8,6 +8,8 @@
  *     gather    the first byte at the root of a gather is one too large. Besides the check of
  *               gather itself, only the check that another collective has the same result as a
  *               combination with a gather (tools/bench-identity.c) can find this
+ *     neighbor_allgather, ..., alltoallw
+ *               the first byte that this collective receives is one too large
  *
  * With these values, `tutti calibrate` gets times that no machine can have:
  *
@@ -25,10 +27,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api.h"
 #include "bench-job.h"
 #include "job/common.h"
 #include "run/exec.h"
 #include "run/roll.h"
+#include "type/layout.h"
 
 enum { PAGE = 4096, OPERANDS = 5 };
 
@@ -43,6 +47,9 @@ tutti_status __real_tutti_gather(tutti_team *team, const void *in, void *out, in
                                  tutti_type type, int root);
 tutti_status __wrap_tutti_gather(tutti_team *team, const void *in, void *out, int64_t n,
                                  tutti_type type, int root);
+
+tutti_status __real_tt_collective_run(tutti_team *team, struct tt_args *args);
+tutti_status __wrap_tt_collective_run(tutti_team *team, struct tt_args *args);
 
 bool __real_tt_bench_processes(struct tt_bench_job *job, const struct tt_bench_case *c,
                                struct tt_bench_result *result);
@@ -78,11 +85,32 @@ tutti_status __wrap_tutti_gather(tutti_team *team, const void *in, void *out, in
     return status;
 }
 
+/* Adds one to the first byte that an alltoallw or a collective of neighbours has received. */
+static void spoil_piece(const struct tt_args *args, int pieces)
+{
+    for (int i = 0; i < pieces; i++) {
+        if (args->call.out_counts[i] == 0) continue;
+        ++((char *)args->out)[args->call.out_displs[i]];
+        return;
+    }
+}
+
+tutti_status __wrap_tt_collective_run(tutti_team *team, struct tt_args *args)
+{
+    const struct tt_args before = *args;
+    tutti_status status = __real_tt_collective_run(team, args);
+    const char *neighbors = tt_type_neighbors(before.call.type);
+    if (status != TUTTI_OK) return status;
+    if (before.typed && is_mutant(neighbors ? neighbors : "alltoallw"))
+        spoil_piece(&before, neighbors ? before.out_n : tutti_size(team));
+    return status;
+}
+
 bool __wrap_tt_bench_processes(struct tt_bench_job *job, const struct tt_bench_case *c,
                                struct tt_bench_result *result)
 {
     const double line_us = 0.1, turn_us = 2, message_us = 5;
-    bool sends = strcmp(c->algorithm, "doubling") == 0;
+    bool sends = c->algorithm && strcmp(c->algorithm, "doubling") == 0;
     if (!is_mutant("line") && !is_mutant("fast")) return __real_tt_bench_processes(job, c, result);
     result->min_us = c->problem.p == 2 ? line_us : turn_us * c->problem.p;
     if (sends) result->min_us = is_mutant("fast") ? 0 : message_us;

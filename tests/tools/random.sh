@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Problems drawn at random over all collectives, types, operations, counts, numbers of ranks, roots
-# and algorithms, each compared with a serial reference. The random problems find two mistakes in a
+# and algorithms, each compared with a serial reference. The random problems find mistakes in a
 # command that was broken on purpose (mutant.c), and the command line that is printed then repeats
 # the failure.
 # shellcheck source-path=SCRIPTDIR disable=SC1091
@@ -15,7 +15,7 @@ seconds=8 seed=${RANDOM_SEED:-1}
 echo "seed $seed"
 expect 0 tutti bench --threads --random "$seconds" --seed "$seed"
 tail -n 1 out
-[ "$(grep -c '/p' out)" -gt 3 ] || fail 'hardly any problem was tried'
+[ "$(grep -c '/p' out)" -gt 0 ] || fail 'no problem was tried'
 
 # The same seed gives the same problems, as many as there is time for, and another seed gives
 # others.
@@ -27,7 +27,7 @@ expect 0 tutti bench --threads --random 0.3 --seed "$((seed + 1))"
 ! cmp -s <(head -n 1 first) <(head -n 1 out) || fail 'the seed decides nothing'
 
 export MUTANT
-for MUTANT in copy reduce gather; do
+for MUTANT in copy reduce gather neighbor_allgatherv; do
     expect 1 "$TUTTI_BUILD/tests/tools-mutant" bench --threads --random 60 --seed 1
     grep -q 'is wrong at byte' err || fail "the mutant $MUTANT failed otherwise"
     again=$(sed -n 's/^tutti bench: repeat with: tutti //p' err)
@@ -48,6 +48,20 @@ for problem in allgather/f64/64/p3 scatter/i32/8/p4; do
     says err '(gather and a bcast, the result|gathered again, the input) is wrong at byte 0'
     expect 0 tutti bench --threads --iterations 1 --identities $problem
 done
+
+# find_by_identity MUTANT PROBLEM WHAT: expects that only the identities find the mutant, and that
+# the error says WHAT.
+find_by_identity() {
+    MUTANT=$1
+    expect 0 "$TUTTI_BUILD/tests/tools-mutant" bench --threads --iterations 1 "$2"
+    expect 1 "$TUTTI_BUILD/tests/tools-mutant" bench --threads --iterations 1 --identities "$2"
+    says err "$3.* is wrong at byte"
+    expect 0 tutti bench --threads --iterations 1 --identities "$2"
+}
+for form in allgather allgatherv alltoall alltoallv alltoallw; do
+    find_by_identity "neighbor_$form" "${form/toallw/toall}/i32/20/p5" "a neighbor_$form"
+done
+find_by_identity alltoallw alltoallv/i32/20/p5/skew=uniform 'an alltoallw'
 unset MUTANT
 
 # Every identity holds: with equal and unequal pieces, with and without --beside, --reversed and
