@@ -7,7 +7,8 @@
  * run on the team of the case, with its slices, branchings and lanes (the keys slice, radix and
  * lanes of a problem), and with the algorithms that the library chooses for them.
  *
- * Whatever is drawn for an identity depends
+ * Two identities compare the call with itself: calls on integers are linear, and if the ranks of
+ * the team are permuted, the results are permuted, too. Whatever is drawn for an identity depends
  * on the seed of the problem alone, so all ranks draw the same, and the problem repeats it.
  */
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct identity {
     char *first, *second;
     /* how the n elements of the call are divided into nearly equal parts, one for each rank */
     int64_t *counts, *displs;
+    tt_bench_call_fn *call;  /* makes the call of the case with other buffers or on another team */
     struct tt_random random; /* the same on all ranks */
     bool right;
 };
@@ -502,6 +504,159 @@ static try_fn *const tries[TT_COLLS] = {
 #undef TRY
 };
 
+/* ---- Linearity ---- */
+
+/* Returns the size of the integers on which the call is linear: those of its type if it sums
+ * integers, which wrap around; bytes if it only moves data. Returns 0 if the call is not linear. */
+static int64_t integer_bytes(const struct tt_call *c)
+{
+    if (c->coll == TT_COLL_barrier) return 0;
+    if (!tt_coll_has_op(c->coll)) return 1;
+    bool integers = c->type <= TUTTI_U64 || c->type == TUTTI_I128 || c->type == TUTTI_U128;
+    return c->op == TUTTI_SUM && integers ? c->sz : 0;
+}
+
+/* Stores a x + b y, computed modulo the range of unsigned integers of `sz` bytes. */
+static void add_multiples(char *to, uint64_t a, const char *x, uint64_t b, const char *y,
+                          int64_t bytes, int64_t sz)
+{
+    for (int64_t at = 0; at < bytes; at += sz) {
+        unsigned __int128 left = 0, right = 0;
+        memcpy(&left, x + at, (size_t)sz);
+        memcpy(&right, y + at, (size_t)sz);
+        left = a * left + b * right;
+        memcpy(to + at, &left, (size_t)sz);
+    }
+}
+
+/* Makes the call of the case with this input. If it is a bcast, which has no input but that in the
+ * output of the root, copies the input there. */
+static tutti_status call_with(const struct identity *x, const struct tt_bench *b, const char *in,
+                              char *out)
+{
+    memset(out, 0, (size_t)b->out_bytes);
+    if (b->call.coll == TT_COLL_bcast) memcpy(out, in, (size_t)b->out_bytes);
+    return x->call(b, in, out);
+}
+
+/* Checks that f(a x + b y) = a f(x) + b f(y), where f is the call of the case, but not in place. */
+static tutti_status try_linearity(struct identity *x)
+{
+    struct tt_bench b = *x->b;
+    int64_t sz = integer_bytes(&b.call);
+    if (sz == 0) return TUTTI_OK;
+    b.call.in_place = false;
+    tt_bench_sizes(&b);
+    const int64_t in = b.call.coll == TT_COLL_bcast ? b.out_bytes : b.in_bytes, out = b.out_bytes;
+    uint64_t factor[2] = {tt_random_next(&x->random), tt_random_next(&x->random)};
+    char *left = malloc((size_t)(3 * in + 3 * out) + 1), *right = left + in, *both = right + in;
+    char *of_left = both + in, *of_right = of_left + out, *of_both = of_right + out;
+    if (!left) return TUTTI_ERR_MEMORY;
+    struct tt_random random;
+    tt_random_seed(&random, factor[0] + (uint64_t)b.me);
+    for (int64_t i = 0; i < 2 * in; i++) left[i] = (char)tt_random_next(&random);
+    add_multiples(both, factor[0], left, factor[1], right, in, sz);
+    tutti_status status = call_with(x, &b, left, of_left);
+    if (status == TUTTI_OK) status = call_with(x, &b, right, of_right);
+    if (status == TUTTI_OK) status = call_with(x, &b, both, of_both);
+    if (status == TUTTI_OK) {
+        add_multiples(of_left, factor[0], of_left, factor[1], of_right, out, sz);
+        expect_same(x, "for a sum of two inputs, the sum of both results", of_both, of_left, out);
+    }
+    free(left);
+    return status;
+}
+
+/* ---- Permuted ranks ---- */
+
+/* Draws a permutation of 0..p-1. */
+static void permute(struct identity *x, int *label)
+{
+    for (int i = 0; i < x->b->p; i++) {
+        int k = below(x, i + 1);
+        label[i] = i;
+        label[i] = label[k];
+        label[k] = i;
+    }
+}
+
+/* Sets `found` to the output of the rank whose part this rank has played: rank label[r] of the
+ * team of the case was played by rank r. */
+static tutti_status fetch_output(const struct identity *x, const int *label, char *found,
+                                 int64_t bytes)
+{
+    const struct tt_bench *b = x->b;
+    int64_t *counts = calloc(3 * (size_t)b->p, sizeof *counts);
+    if (!counts) return TUTTI_ERR_MEMORY;
+    int64_t *from = counts + b->p, *displs = from + b->p;
+    for (int r = 0; r < b->p; r++)
+        if (label[r] == b->me) counts[r] = b->out_bytes;
+    from[label[b->me]] = bytes;
+    tutti_status status =
+        tutti_alltoallv(b->team, x->out, counts, displs, found, from, displs, TUTTI_U8);
+    free(counts);
+    return status;
+}
+
+/* Makes the call in the part of rank other->me, on a team in which this rank has that number, and
+ * compares the output with that of the rank that had the part in the call of the case. */
+static tutti_status play(struct identity *x, const struct tt_bench *other, const int *label)
+{
+    size_t in = (size_t)other->in_bytes + TT_BENCH_CANARY;
+    size_t out = (size_t)other->out_bytes + TT_BENCH_CANARY;
+    char *buffer = malloc(in + 2 * out), *result = buffer + in, *expected = result + out;
+    if (!buffer) return TUTTI_ERR_MEMORY;
+    tt_bench_fill(other, buffer, result);
+    tutti_status status = x->call(other, buffer, result);
+    if (status == TUTTI_OK) status = fetch_output(x, label, expected, other->out_bytes);
+    if (status == TUTTI_OK)
+        expect_same(x, "with permuted ranks, the result", result, expected, other->out_bytes);
+    free(buffer);
+    return status;
+}
+
+/* Makes a team with permuted ranks, with the parameters of the team of the case. */
+static tutti_status make_permuted(const struct tt_bench *b, struct tt_bench *other)
+{
+    TT_TRY(tutti_team_split(b->team, 0, other->me, &other->team));
+    const struct tt_cache *from = &b->team->cache;
+    struct tt_cache *to = &other->team->cache;
+    to->slice = from->slice;
+    to->radix = from->radix;
+    to->lanes = from->lanes;
+    to->seed = from->seed;
+    to->in_order = from->in_order;
+    return TUTTI_OK;
+}
+
+/* Checks that permuted ranks get permuted results: each rank plays the part of another rank, with
+ * the input of that rank. A network or a graph of the problem names the ranks by number, so such a
+ * problem is left out. */
+static tutti_status try_permuted(struct identity *x)
+{
+    const struct tt_bench *b = x->b;
+    struct tt_bench other = *b;
+    if (b->call.coll == TT_COLL_barrier || b->call.neighbors || b->net.nodes > 0) return TUTTI_OK;
+    int *label = malloc((size_t)b->p * sizeof *label);
+    int64_t *room = calloc(tt_problem_room(&b->c->problem) + 1, sizeof *room);
+    tutti_status status = label && room ? TUTTI_OK : TUTTI_ERR_MEMORY;
+    if (status == TUTTI_OK) {
+        permute(x, label);
+        other.me = label[b->me];
+        other.call = tt_problem_call(&b->c->problem, other.me, room);
+        tt_bench_sizes(&other);
+        status = make_permuted(b, &other);
+    }
+    if (status == TUTTI_OK) {
+        status = play(x, &other, label);
+        tutti_status freed = tutti_team_free(other.team);
+        if (status == TUTTI_OK) status = freed;
+    }
+    free(room);
+    free(label);
+    return status;
+}
+
 /* ---- The check of one call ---- */
 
 static void divide(struct identity *x)
@@ -522,8 +677,8 @@ static tutti_status try_one(struct identity *x, try_fn *fn)
     return status == TUTTI_ERR_UNSUPPORTED && x->b->c->algorithm ? TUTTI_OK : status;
 }
 
-tutti_status tt_bench_identities(const struct tt_bench *b, const char *in, const char *out,
-                                 bool *right)
+tutti_status tt_bench_identities(const struct tt_bench *b, tt_bench_call_fn *call, const char *in,
+                                 const char *out, bool *right)
 {
     size_t bytes = (size_t)(tt_max(b->in_bytes, b->out_bytes) * b->p) + 1, p = (size_t)b->p;
     struct identity x = {.b = b,
@@ -531,6 +686,7 @@ tutti_status tt_bench_identities(const struct tt_bench *b, const char *in, const
                          .out = out,
                          .first = malloc(bytes),
                          .second = malloc(bytes),
+                         .call = call,
                          .right = true};
     tt_random_seed(&x.random, b->c->problem.seed);
     x.counts = malloc(2 * p * sizeof *x.counts);
@@ -539,6 +695,8 @@ tutti_status tt_bench_identities(const struct tt_bench *b, const char *in, const
         x.displs = x.counts + p;
         divide(&x);
         status = try_one(&x, tries[b->call.coll]);
+        if (status == TUTTI_OK) status = try_one(&x, try_linearity);
+        if (status == TUTTI_OK) status = try_one(&x, try_permuted);
     }
     free(x.first);
     free(x.second);

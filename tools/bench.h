@@ -93,11 +93,15 @@ tutti_op_fn tt_bench_op;
 
 /* ---- bench-identity.c ---- */
 
+/* Makes the call of `b` on its team with these buffers. */
+typedef tutti_status tt_bench_call_fn(const struct tt_bench *b, const char *in, char *out);
+
 /* Makes calls of other collectives, and compares their results with the result `out` that the call
- * of the case gave this rank. Collective over the team. *right is false if a result differs; the
- * first difference is printed. */
-tutti_status tt_bench_identities(const struct tt_bench *b, const char *in, const char *out,
-                                 bool *right);
+ * of the case gave this rank; and, by `call`, makes the call of the case with other inputs and on
+ * another team. Collective over the team. *right is false if a result differs; the first difference
+ * is printed. */
+tutti_status tt_bench_identities(const struct tt_bench *b, tt_bench_call_fn *call, const char *in,
+                                 const char *out, bool *right);
 
 /* ---- bench-pool.c: buffers that are used in turn, together larger than the caches ---- */
 

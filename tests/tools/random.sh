@@ -50,7 +50,9 @@ for problem in allgather/f64/64/p3 scatter/i32/8/p4; do
 done
 
 # find_by_identity MUTANT PROBLEM WHAT: expects that only the identities find the mutant, and that
-# the error says WHAT.
+# the error says WHAT. Only linearity finds a wrong kernel, because the serial reference uses the
+# same kernel. Only permuted ranks find a mistake that depends on the numbers of the ranks in the
+# job.
 find_by_identity() {
     MUTANT=$1
     expect 0 "$TUTTI_BUILD/tests/tools-mutant" bench --threads --iterations 1 "$2"
@@ -58,6 +60,10 @@ find_by_identity() {
     says err "$3.* is wrong at byte"
     expect 0 tutti bench --threads --iterations 1 --identities "$2"
 }
+for coll in allreduce reduce scan exscan reduce_scatter_block reduce_scatter; do
+    find_by_identity sum "$coll/u16/sum/40/p4" 'for a sum of two inputs'
+done
+find_by_identity order scan/i64/sum/40/p5 'with permuted ranks'
 for form in allgather allgatherv alltoall alltoallv alltoallw; do
     find_by_identity "neighbor_$form" "${form/toallw/toall}/i32/20/p5" "a neighbor_$form"
 done
@@ -78,6 +84,7 @@ for ((i = 0, n = ${#all[@]}; i < n; i++)); do
     esac
 done
 expect 0 tutti bench --threads --iterations 1 --identities "${all[@]}"
+expect 0 tutti bench --threads --iterations 1 --identities "${all[@]/%//seed=5}"
 expect 0 tutti bench --threads --iterations 1 --identities --beside --reversed --gaps "${all[@]}"
 expect 0 tutti bench --iterations 1 --identities --nodes 1,2,1 "${all[@]}"
 expect 2 tutti bench --threads --nodes 1,1 barrier/p2
