@@ -131,4 +131,5 @@ void tt_bench_draw(struct tt_drawn *drawn, uint64_t seed, uint64_t i)
     drawn->beside = drawn->problem.p <= 17 && below(&random, 6) == 0;
     drawn->nodes[0] = '\0';
     if (drawn->problem.p > 1 && below(&random, 3) == 0) draw_nodes(drawn, &random);
+    drawn->threads = !drawn->nodes[0] && below(&random, 3) == 0 ? 1 + below(&random, 6) : 0;
 }

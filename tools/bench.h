@@ -10,6 +10,8 @@
 #include "base/base.h"
 #include "text/problem.h"
 
+enum { TT_BENCH_ALL = INT32_MAX };
+
 struct tt_bench_case {
     struct tt_problem problem; /* if it has a user-defined operation, the handle is valid in this
                                 * process only */
@@ -24,6 +26,9 @@ struct tt_bench_case {
     /* call on two teams at the same time: one has the even ranks, the other the odd ranks */
     bool beside;
     bool identities; /* verify the call also against other collectives */
+    /* how many ranks are threads of the same process: 0: each rank is a process; TT_BENCH_ALL: all
+     * are threads of this process */
+    int threads;
 };
 
 /* The result of a case. Rank 0 writes it. */

@@ -13,13 +13,16 @@ source "$(dirname "$0")/lib.sh"
 seconds=8 seed=${RANDOM_SEED:-1}
 [ -z "${TUTTI_TEST_BRIEF:-}" ] || seconds=4
 echo "seed $seed"
-expect 0 tutti bench --threads --random "$seconds" --seed "$seed"
-tail -n 1 out
-[ "$(grep -c '/p' out)" -gt 0 ] || fail 'no problem was tried'
+for ranks in --threads ''; do
+    # shellcheck disable=SC2086
+    expect 0 tutti bench $ranks --random "$seconds" --seed "$seed"
+    tail -n 1 out
+    [ "$(grep -c '/p' out)" -gt 0 ] || fail 'no problem was tried'
+    [ -z "$ranks" ] || cp out first
+done
 
 # The same seed gives the same problems, as many as there is time for, and another seed gives
 # others.
-cp out first
 expect 0 tutti bench --threads --random 0.3 --seed "$seed"
 n=$(grep -c '/p' out)
 cmp <(head -n "$n" first) <(head -n "$n" out) || fail 'the same seed gave other problems'
@@ -70,6 +73,13 @@ done
 find_by_identity alltoallw alltoallv/i32/20/p5/skew=uniform 'an alltoallw'
 unset MUTANT
 
+# A job may consist of threads of several processes.
+expect 0 tutti bench --threads=2 --iterations 1 --identities --beside allreduce/i64/user/40/p5
+MUTANT=copy expect 1 "$TUTTI_BUILD/tests/tools-mutant" bench --threads=2 --iterations 1 bcast/u8/64K/p5
+says err 'is wrong at byte'
+expect 2 tutti bench --threads=0 barrier/p2
+says err 'threads'
+
 # Every identity holds: with equal and unequal pieces, with and without --beside, --reversed and
 # --gaps, on threads and on processes that behave as if they were on several nodes.
 all=(barrier/p4 bcast/u8/1003/p4/root=2 gather/i32/12/p4/root=3 allgather/f32/20/p4
@@ -84,7 +94,7 @@ for ((i = 0, n = ${#all[@]}; i < n; i++)); do
     esac
 done
 expect 0 tutti bench --threads --iterations 1 --identities "${all[@]}"
-expect 0 tutti bench --threads --iterations 1 --identities "${all[@]/%//seed=5}"
+expect 0 tutti bench --threads=3 --iterations 1 --identities "${all[@]/%//seed=5}"
 expect 0 tutti bench --threads --iterations 1 --identities --beside --reversed --gaps "${all[@]}"
 expect 0 tutti bench --iterations 1 --identities --nodes 1,2,1 "${all[@]}"
 expect 2 tutti bench --threads --nodes 1,1 barrier/p2
