@@ -8,9 +8,12 @@
 # shellcheck source-path=SCRIPTDIR disable=SC1091
 source "$(dirname "$0")/lib.sh"
 
-# RANDOM_SEED=N draws other problems. If one fails, the command prints how to repeat it. With a
-# sanitizer and beside other tests, a problem of 64 ranks may take a second.
-seconds=8 seed=${RANDOM_SEED:-1}
+# The seed is taken from the number of the commit, so that each commit tries other problems, and
+# tries them again if the test runs again. RANDOM_SEED=N draws those of another seed. Without a
+# commit, the seed is 1. If a problem fails, the command prints how to repeat it. With a sanitizer
+# and beside other tests, a problem of 64 ranks may take a second.
+commit=$(git -C "$TUTTI_SOURCE" rev-parse HEAD 2>/dev/null || echo 1)
+seconds=8 seed=${RANDOM_SEED:-$((16#${commit:0:7}))}
 [ -z "${TUTTI_TEST_BRIEF:-}" ] || seconds=4
 echo "seed $seed"
 for ranks in --threads ''; do
