@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Runs a case as a job. Its ranks are threads of this process, or processes that run this command
- * again as `tutti bench-rank`. A rank 0 that is a process writes the result to a memory file that
- * it inherits from this process.
+ * again as `tutti bench-rank`, or threads of such processes. The process of rank 0 writes the
+ * result to a memory file that it inherits from this process.
  *
  * If a launcher has started this command as the ranks of a job, this job runs all cases. Rank 0
  * leads: it alone reads the arguments, reads and writes files, decides and prints. It broadcasts
@@ -99,7 +99,7 @@ static bool launch(const struct tt_bench_case *c, int fd)
 {
     int ended_by = 0;
     char problem[TT_PROBLEM_TEXT], time_ns[24], batch_ns[24], iterations[24], descriptor[16],
-        shape[64];
+        threads[16], shape[64];
     snprintf(shape, sizeof shape, "-%s%s%s%s", c->gaps ? "gaps" : "", c->reversed ? "reversed" : "",
              c->beside ? "beside" : "", c->identities ? "identities" : "");
     tt_problem_print(&c->problem, problem);
@@ -107,11 +107,13 @@ static bool launch(const struct tt_bench_case *c, int fd)
     snprintf(batch_ns, sizeof batch_ns, "%lld", (long long)c->batch_ns);
     snprintf(iterations, sizeof iterations, "%lld", (long long)c->iterations);
     snprintf(descriptor, sizeof descriptor, "%d", fd);
+    snprintf(threads, sizeof threads, "%d", c->threads);
     char *const argv[] = {
         "/proc/self/exe", "bench-rank", problem,    (char *)(c->algorithm ? c->algorithm : "-"),
         time_ns,          iterations,   descriptor, shape,
-        batch_ns,         NULL};
-    const struct tt_launch_program program = {.ranks = ranks_of(c), .argv = argv};
+        batch_ns,         threads,      NULL};
+    const struct tt_launch_program program = {
+        .ranks = (int)tt_div_up(ranks_of(c), tt_max(c->threads, 1)), .argv = argv};
     const struct tt_launch_options options = {
         .program = &program, .programs = 1, .ended_by = &ended_by, .call_roll = tt_roll_call};
     bool good = tt_launch(&options) == 0;
@@ -144,10 +146,23 @@ static bool run_started(const struct tt_bench_case *c, struct tt_bench_result *r
     return good;
 }
 
-/* Runs a case as a process that is a rank. */
+/* Runs the ranks of this process as threads that form one job with those of the other processes. */
+static bool run_threads(tutti_client *client, const struct tt_bench_case *c,
+                        struct tt_bench_result *result)
+{
+    tutti_team *world = tutti_world(client);
+    struct shared shared = {.c = c, .result = result};
+    int mine = tt_min(c->threads, ranks_of(c) - tutti_rank(world) * c->threads);
+    tutti_status status = tutti_team_threads(world, mine, thread_rank, &shared);
+    return (status == TUTTI_OK || failed()) && shared.failures == 0;
+}
+
+/* Runs a case as a process that is a rank, or whose threads are ranks. */
 static bool run_rank(tutti_client *client, struct tt_bench_case *c, struct tt_bench_result *result)
 {
-    bool good = tt_bench_begin(c) && tt_bench_rank(client, c, result);
+    bool good = tt_bench_begin(c);
+    if (good)
+        good = c->threads > 0 ? run_threads(client, c, result) : tt_bench_rank(client, c, result);
     tt_bench_end(c);
     return good;
 }
@@ -166,7 +181,7 @@ static bool join_and_run(struct tt_bench_case *c, int fd)
 int tt_bench_rank_main(int argc, char **argv)
 {
     struct tt_bench_case c = {0};
-    if (argc != 8 || !tt_problem_open("tutti bench", &c.problem, argv[1])) {
+    if (argc != 9 || !tt_problem_open("tutti bench", &c.problem, argv[1])) {
         fprintf(stderr, "tutti bench-rank: only `tutti bench` calls this\n");
         return TT_EXIT_USAGE;
     }
@@ -175,6 +190,7 @@ int tt_bench_rank_main(int argc, char **argv)
     c.iterations = atoll(argv[4]);
     c.gaps = strstr(argv[6], "gaps") != NULL;
     c.batch_ns = atoll(argv[7]);
+    c.threads = atoi(argv[8]);
     c.reversed = strstr(argv[6], "reversed") != NULL;
     c.beside = strstr(argv[6], "beside") != NULL;
     c.identities = strstr(argv[6], "identities") != NULL;

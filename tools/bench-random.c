@@ -6,6 +6,7 @@
 #include "bench-random.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "coll/coll.h"
 #include "type/type.h"
@@ -58,6 +59,19 @@ static void draw_operation(struct tt_call *c, struct tt_random *random)
     c->commutes = op < TUTTI_OPS && below(random, 4) > 0;
 }
 
+/* Draws the neighbours of an alltoallv: a random graph, or a grid or torus of all ranks. */
+static void draw_graph(struct tt_problem *problem, struct tt_random *random)
+{
+    struct tt_problem_graph *g = &problem->graph;
+    *g = (struct tt_problem_graph){.kind = TT_GRAPH_random, .dims = 1};
+    g->dim[0] = 1 + below(random, problem->p);
+    int dims = 1 + below(random, TT_GRAPH_DIMS), dim[TT_GRAPH_DIMS] = {0};
+    if (below(random, 2) || tutti_cart_dims(problem->p, dims, dim) != TUTTI_OK) return;
+    g->kind = below(random, 2) ? TT_GRAPH_grid : TT_GRAPH_torus;
+    g->dims = dims;
+    memcpy(g->dim, dim, sizeof dim);
+}
+
 static void draw_call(struct tt_problem *problem, struct tt_random *random)
 {
     static const int32_t radices[] = {0, 0, 2, 3, 4, 8};
@@ -77,9 +91,8 @@ static void draw_call(struct tt_problem *problem, struct tt_random *random)
     if (below(random, 3) == 0) c->slice = c->sz * (1 + below(random, 1000));
     c->radix = radices[below(random, sizeof radices / sizeof *radices)];
     if (below(random, 3) == 0) c->lanes = 1 + below(random, TT_LANES_MOST);
-    if (c->coll == TT_COLL_alltoallv && problem->p > 1 && below(random, 3) == 0)
-        problem->graph = (struct tt_problem_graph){
-            .kind = TT_GRAPH_random, .dims = 1, .dim = {1 + below(random, problem->p)}};
+    if (c->coll == TT_COLL_alltoallv && problem->p > 1 && below(random, 2) == 0)
+        draw_graph(problem, random);
 }
 
 static const char *draw_algorithm(enum tt_coll coll, struct tt_random *random)
@@ -118,4 +131,5 @@ void tt_bench_draw(struct tt_drawn *drawn, uint64_t seed, uint64_t i)
     drawn->beside = drawn->problem.p <= 17 && below(&random, 6) == 0;
     drawn->nodes[0] = '\0';
     if (drawn->problem.p > 1 && below(&random, 3) == 0) draw_nodes(drawn, &random);
+    drawn->threads = !drawn->nodes[0] && below(&random, 3) == 0 ? 1 + below(&random, 6) : 0;
 }

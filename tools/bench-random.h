@@ -16,6 +16,7 @@ struct tt_drawn {
                                   * tt_bench_case) */
     /* the value of TUTTI_NODES for a job of processes; "" stands for one node */
     char nodes[64];
+    int threads; /* in a job of processes: struct tt_bench_case */
 };
 
 /* Draws problem i of a seed. The result depends on `seed` and `i` alone. */

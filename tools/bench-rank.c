@@ -314,7 +314,7 @@ static tutti_status verify(const struct tt_bench *b, const struct tt_pool *pool,
     TT_TRY(agree(b, &wrong, 1));
     *right = wrong == 0;
     if (!*right || !b->c->identities) return TUTTI_OK;
-    TT_TRY(tt_bench_identities(b, pool->in, pool->out, right));
+    TT_TRY(tt_bench_identities(b, call_once, pool->in, pool->out, right));
     wrong = !*right;
     TT_TRY(agree(b, &wrong, 1));
     *right = wrong == 0;

@@ -50,7 +50,8 @@ struct bench_arguments {
     int64_t time_ns, batch_ns, iterations;
     /* random_ns: how long to verify random problems; 0: --random was not given */
     int64_t random_ns, seed;
-    bool threads, gaps, reversed, beside, identities;
+    bool gaps, reversed, beside, identities;
+    int threads;       /* struct tt_bench_case */
     const char *nodes; /* the value of --nodes; NULL if the ranks are on one node */
     /* the launcher's job whose ranks run the cases; NULL: ranks are started for each case */
     struct tt_bench_job *job;
@@ -71,7 +72,8 @@ static const struct argp_option options[] = {
     {"plan", OPTION_PLAN, "FILE", 0, TT_PLAN_OPTION_HELP, 0},
     {"sizes", OPTION_SIZES, "FIRST:LAST", 0,
      "time with BYTES from FIRST to LAST, doubled each time, as in 8:4M", 0},
-    {"threads", OPTION_THREADS, NULL, 0, "make the ranks threads of one process", 0},
+    {"threads", OPTION_THREADS, "N", OPTION_ARG_OPTIONAL,
+     "make the ranks threads of one process, or of processes with N threads each", 0},
     {"gaps", OPTION_GAPS, NULL, 0,
      "verify a call on a derived type, with gaps between the elements", 0},
     {"reversed", OPTION_REVERSED, NULL, 0, "call on a team with the ranks in reverse order", 0},
@@ -110,13 +112,20 @@ static void read_sizes(const struct argp_state *state, struct bench_arguments *a
         argp_error(state, "--sizes: '%s' is not FIRST:LAST, as in 8:4M", text);
 }
 
+static void read_threads(const struct argp_state *state, struct bench_arguments *a,
+                         const char *text)
+{
+    a->threads =
+        text ? (int)tt_arg_number(state, "--threads", text, 1, TT_LAUNCH_RANKS) : TT_BENCH_ALL;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct bench_arguments *a = state->input;
     switch (key) {
     case 'a': a->algorithm = arg; return 0;
     case OPTION_SIZES: read_sizes(state, a, arg); return 0;
-    case OPTION_THREADS: a->threads = true; return 0;
+    case OPTION_THREADS: read_threads(state, a, arg); return 0;
     case OPTION_GAPS: a->gaps = true; return 0;
     case OPTION_REVERSED: a->reversed = true; return 0;
     case OPTION_BESIDE: a->beside = true; return 0;
@@ -212,7 +221,8 @@ static bool run_job(const struct bench_arguments *a, const struct tt_bench_case 
                     struct tt_bench_result *result)
 {
     *result = (struct tt_bench_result){0};
-    return a->threads ? tt_bench_threads(c, result) : tt_bench_processes(a->job, c, result);
+    return c->threads == TT_BENCH_ALL ? tt_bench_threads(c, result)
+                                      : tt_bench_processes(a->job, c, result);
 }
 
 static void run_case(struct bench_outcome *o, const struct tt_problem *problem,
@@ -228,7 +238,8 @@ static void run_case(struct bench_outcome *o, const struct tt_problem *problem,
                               .gaps = o->a->gaps,
                               .reversed = o->a->reversed,
                               .beside = o->a->beside,
-                              .identities = o->a->identities};
+                              .identities = o->a->identities,
+                              .threads = o->a->threads};
     tt_problem_print(problem, text);
     show_progress(text, algorithm, true);
     bool good = run_job(o->a, &c, &result);
@@ -434,6 +445,8 @@ static bool use_nodes(const char *nodes)
 static void print_case(FILE *file, const struct tt_bench_case *c, const char *nodes)
 {
     char text[TT_PROBLEM_TEXT];
+    if (c->threads == TT_BENCH_ALL) fprintf(file, "--threads ");
+    if (c->threads > 0 && c->threads < TT_BENCH_ALL) fprintf(file, "--threads=%d ", c->threads);
     fprintf(file, "%s%s%s%s", c->gaps ? "--gaps " : "", c->reversed ? "--reversed " : "",
             c->beside ? "--beside " : "", c->identities ? "--identities " : "");
     if (nodes) fprintf(file, "--nodes %s ", nodes);
@@ -457,7 +470,8 @@ static bool run_drawn(const struct bench_arguments *a, uint64_t i)
                               .gaps = drawn.gaps,
                               .reversed = drawn.reversed,
                               .beside = drawn.beside && !nodes,
-                              .identities = true};
+                              .identities = true,
+                              .threads = a->threads ? a->threads : drawn.threads};
     if (!use_nodes(nodes)) return false;
     if (!tt_problem_open("tutti bench", &c.problem, tt_problem_print(&drawn.problem, text)))
         return false;
@@ -469,8 +483,7 @@ static bool run_drawn(const struct bench_arguments *a, uint64_t i)
     }
     if (good && result.refused) fprintf(stderr, "tutti bench: %s: %s\n", text, result.why);
     if (good && !result.refused) return true;
-    fprintf(stderr, "tutti bench: repeat with: tutti bench%s --iterations 1 ",
-            a->threads ? " --threads" : "");
+    fprintf(stderr, "tutti bench: repeat with: tutti bench --iterations 1 ");
     print_case(stderr, &c, nodes);
     return false;
 }

@@ -10,6 +10,8 @@
 #include "base/base.h"
 #include "text/problem.h"
 
+enum { TT_BENCH_ALL = INT32_MAX };
+
 struct tt_bench_case {
     struct tt_problem problem; /* if it has a user-defined operation, the handle is valid in this
                                 * process only */
@@ -24,6 +26,9 @@ struct tt_bench_case {
     /* call on two teams at the same time: one has the even ranks, the other the odd ranks */
     bool beside;
     bool identities; /* verify the call also against other collectives */
+    /* how many ranks are threads of the same process: 0: each rank is a process; TT_BENCH_ALL: all
+     * are threads of this process */
+    int threads;
 };
 
 /* The result of a case. Rank 0 writes it. */
@@ -93,11 +98,15 @@ tutti_op_fn tt_bench_op;
 
 /* ---- bench-identity.c ---- */
 
+/* Makes the call of `b` on its team with these buffers. */
+typedef tutti_status tt_bench_call_fn(const struct tt_bench *b, const char *in, char *out);
+
 /* Makes calls of other collectives, and compares their results with the result `out` that the call
- * of the case gave this rank. Collective over the team. *right is false if a result differs; the
- * first difference is printed. */
-tutti_status tt_bench_identities(const struct tt_bench *b, const char *in, const char *out,
-                                 bool *right);
+ * of the case gave this rank; and, by `call`, makes the call of the case with other inputs and on
+ * another team. Collective over the team. *right is false if a result differs; the first difference
+ * is printed. */
+tutti_status tt_bench_identities(const struct tt_bench *b, tt_bench_call_fn *call, const char *in,
+                                 const char *out, bool *right);
 
 /* ---- bench-pool.c: buffers that are used in turn, together larger than the caches ---- */
 
