@@ -53,8 +53,10 @@ struct tt_ranking {
     uint8_t with[TT_RANKED_SIZES];
 };
 
-/* Invariants: 0 <= given <= n <= TT_RANKINGS_MOST; the first `given` rankings come from a file, and
- * are not replaced by other rankings. */
+/* The first `given` rankings come from a file, and are not replaced by other rankings. Invariants
+ * (tt_rankings_valid): 0 <= given <= TT_RANKINGS_GIVEN; given <= n <= TT_RANKINGS_MOST; last[i] <=
+ * n; rankings are replaced only if there is no free place: forgotten == 0 or n ==
+ * TT_RANKINGS_MOST. */
 struct tt_rankings {
     int32_t n, given;
     /* how many entries this process has computed in all rankings for ranks on one node, including
@@ -66,5 +68,13 @@ struct tt_rankings {
     uint8_t last[TT_RANKINGS_KINDS];
     struct tt_ranking ranking[TT_RANKINGS_MOST];
 };
+
+static inline bool tt_rankings_valid(const struct tt_rankings *r)
+{
+    bool valid = r->given >= 0 && r->given <= TT_RANKINGS_GIVEN && r->given <= r->n &&
+                 r->n <= TT_RANKINGS_MOST && (r->forgotten == 0 || r->n == TT_RANKINGS_MOST);
+    for (int i = 0; i < TT_RANKINGS_KINDS; i++) valid = valid && r->last[i] <= r->n;
+    return valid;
+}
 
 #endif

@@ -481,6 +481,7 @@ static tutti_status take_rankings(struct tt_fabric *f)
     if (!f->rankings) return tt_fail(TUTTI_ERR_MEMORY, "no memory for rankings of algorithms");
     int64_t at = atomic_load(&f->common->rankings);
     if (at) memcpy(f->rankings, tt_fabric_at(f, at), sizeof *f->rankings);
+    tt_assert(tt_rankings_valid(f->rankings));
     return TUTTI_OK;
 }
 

@@ -379,9 +379,11 @@ static struct tt_ranking *find_ranking(struct tt_rankings *kept,
     while (i < kept->n && !is_for(&kept->ranking[i], shape)) i++;
     if (i == kept->n) {
         i = new_place(kept);
+        tt_assert(i >= kept->given);
         kept->ranking[i] = (struct tt_ranking){.shape = *shape};
     }
     *last = (uint8_t)(i + 1);
+    tt_assert(tt_rankings_valid(kept));
     return &kept->ranking[i];
 }
 

@@ -50,6 +50,7 @@ static tutti_status begin_trial(struct tt_cache *cache, const struct tt_team *te
     t->n = n;
     t->best = -1;
     memcpy(t->candidate, candidate, (size_t)n * sizeof *candidate);
+    tt_assert(tt_trial_valid(t));
     cache->trials->trial[cache->trials->n++] = t;
     *trial = t;
     return TUTTI_OK;
@@ -89,6 +90,7 @@ void tt_trial_begin(struct tt_trial *trial)
 void tt_trial_end(struct tt_trial *trial)
 {
     trial->ns[trial->calls++] = tt_clock_ns() - trial->begin_ns;
+    tt_assert(tt_trial_valid(trial));
 }
 
 /* ---- Deciding ---- */
@@ -135,6 +137,7 @@ void tt_trial_decide(struct tt_trial *t, const struct tt_team *team)
         least = median_ns(t, i);
         t->best = i;
     }
+    tt_assert(tt_trial_valid(t));
     if (team->me != 0 || !tt_log_on(TT_LOG_choice)) return;
     struct tt_call_signature signature = tt_signature_of(&t->call, team->map.p, 0);
     tt_log("choice: %s is the fastest for %s on %d ranks: %.3f us (%s)",

@@ -39,8 +39,8 @@
 
 enum { TT_TRIAL_CANDIDATES = 6, TT_TRIAL_ROUNDS = 8, TT_TRIALS = 32 };
 
-/* Invariants: n >= 2; 0 <= calls <= n * TT_TRIAL_ROUNDS; best < n; best is -1 until the trial is
- * decided. */
+/* Invariants (tt_trial_valid): 2 <= n <= TT_TRIAL_CANDIDATES; 0 <= calls <= n * TT_TRIAL_ROUNDS;
+ * best is -1 until the trial is decided; then 0 <= best < n and calls == n * TT_TRIAL_ROUNDS. */
 struct tt_trial {
     struct tt_call call; /* the first call of the trial, as if it were not in place */
     int n, calls, best;
@@ -53,6 +53,14 @@ struct tt_trial {
                                                            * is decided: the maximum over the
                                                            * ranks */
 };
+
+static inline bool tt_trial_valid(const struct tt_trial *t)
+{
+    bool over = t->calls == t->n * TT_TRIAL_ROUNDS;
+    return t->n >= 2 && t->n <= TT_TRIAL_CANDIDATES && t->calls >= 0 &&
+           t->calls <= t->n * TT_TRIAL_ROUNDS &&
+           (t->best == -1 || (over && t->best >= 0 && t->best < t->n));
+}
 
 struct tt_trials {
     int n;

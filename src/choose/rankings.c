@@ -285,6 +285,7 @@ static void load(const char *path, struct ranking_reading *r, struct tt_rankings
     if (r->other) append(rankings, r->other);
     tt_free(r->other);
     rankings->given = rankings->n;
+    tt_assert(tt_rankings_valid(rankings));
     if (lines < 0 && tt_setting("TUTTI_RANKINGS")) tt_warn("no rankings are known: %s", why);
     if (lines >= 0 && tt_log_on(TT_LOG_choice))
         tt_log("rankings: %d of %d lines are used of %s", rankings->n, lines, path);

@@ -100,6 +100,7 @@ static void announce_change(struct tt_job_page *job, struct tt_rank_status *rank
     tt_job_wake_all(job);
     while (before < state && !atomic_compare_exchange_weak(&rank_status->announced, &before, state))
         continue;
+    tt_assert(tt_rank_status_valid(rank_status) && tt_job_page_valid(job));
 }
 
 static void announce_again(struct tt_job_page *job, struct tt_rank_status *rank_status)

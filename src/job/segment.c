@@ -114,6 +114,7 @@ static void fill_page(const struct tt_segment *s, int size, bool threads, const 
     place_ranks(job, w);
     tt_version(job->version);
     job->magic = TT_JOB_MAGIC;
+    tt_assert(tt_job_page_valid(job));
 }
 
 /* Creates the memfd. By default every user who finds it in /proc/PID/fd may open it; after fchmod
@@ -336,6 +337,7 @@ tutti_status tt_segment_grant(const struct tt_segment *s, int64_t *end, int64_t 
                        (long long)wanted, (long long)(s->bytes - grants_at(job->size)),
                        job->arenas);
     if (!atomic_compare_exchange_strong(&job->end, end, *end + bytes)) return TUTTI_AGAIN;
+    tt_assert(tt_job_page_valid(job));
     if (s->fd >= 0 || mprotect(s->base + *end, (size_t)bytes, PROT_READ | PROT_WRITE) == 0)
         return TUTTI_OK;
     return tt_fail_errno(TUTTI_ERR_MEMORY, "cannot get %lld bytes of memory", (long long)wanted);
@@ -346,4 +348,5 @@ void tt_segment_backed(const struct tt_segment *s, int64_t end)
     _Atomic int64_t *backed = &tt_segment_page(s)->backed;
     int64_t before = atomic_load(backed);
     while (before < end && !atomic_compare_exchange_weak(backed, &before, end)) continue;
+    tt_assert(tt_job_page_valid(tt_segment_page(s)));
 }

@@ -80,6 +80,9 @@ enum tt_cause {
 /* The status of a rank. All other fields but `announced` are set before state becomes FAILED. The
  * first failure stays. If two ranks failed, the one with the lower order failed first.
  *
+ * Invariants (tt_rank_status_valid): announced <= state <= FAILED; announced != JOINED; if state is
+ * FAILED, the cause in `failure` is not NONE, and order >= 1.
+ *
  * The process that reports a failure may be killed between any two stores. So the next report of
  * the same rank completes what the first has left undone (common.c). */
 struct tt_rank_status {
@@ -110,6 +113,16 @@ static inline enum tt_cause tt_rank_cause(const struct tt_rank_status *status)
 static inline int tt_rank_code(const struct tt_rank_status *status)
 {
     return (int)(int32_t)(atomic_load(&status->failure) >> 32);
+}
+
+/* The words only change from 0 or rise. So other threads may change them meanwhile: the words are
+ * read in the reverse of the order in which a report stores them. */
+static inline bool tt_rank_status_valid(const struct tt_rank_status *status)
+{
+    uint32_t announced = atomic_load(&status->announced), state = atomic_load(&status->state);
+    bool recorded = tt_rank_cause(status) != TT_CAUSE_NONE && atomic_load(&status->order) > 0;
+    return announced <= state && state <= TT_RANK_FAILED && announced != TT_RANK_JOINED &&
+           (state < TT_RANK_FAILED || recorded);
 }
 
 /* The wake word on which threads of a rank sleep. `sleeping` counts the threads that sleep or are
@@ -247,9 +260,14 @@ struct tt_common {
     struct tt_member rank[];
 };
 
-/* Invariants: `failures` is incremented after the state of a rank became FAILED or LEFT, so a
- * thread that sees the new count finds the rank. A thread that sleeps is counted in `sleepers` and
- * in the `sleeping` of its wake word (tt_wait_valid). */
+/* `failures` is incremented after the state of a rank became FAILED or LEFT, and before this state
+ * counts as announced, so a thread that sees the new count finds the rank. A thread that sleeps is
+ * counted in `sleepers` and in the `sleeping` of its wake word (tt_wait_valid).
+ *
+ * Invariants (tt_job_page_valid): 1 <= arenas <= size; the table of clients ends at or before
+ * page_bytes; page_bytes <= backed <= end <= whole_bytes; the ranks of this node have the arenas
+ * 0 .. arenas-1 in ascending order; rank[r].node is in 0 .. nodes-1; each rank's status is valid;
+ * if a state is announced, failures > 0. */
 struct tt_job_page {
     uint64_t magic;
     char version[TT_VERSION]; /* version of the library that made the job */
@@ -271,10 +289,28 @@ struct tt_job_page {
      * this entry, in the form that common.c describes */
     _Atomic uint64_t latest_client;
     _Atomic int64_t end;    /* end of the granted memory */
-    _Atomic int64_t backed; /* no page at or after this offset was ever backed; <= end */
+    _Atomic int64_t backed; /* no page at or after this offset was ever backed */
     _Alignas(TT_LINE) _Atomic uint32_t sleepers;
     struct tt_job_rank rank[];
 };
+
+/* Other threads may change the page meanwhile. What rises is read after what must not exceed it. */
+static inline bool tt_job_page_valid(const struct tt_job_page *job)
+{
+    int64_t backed = atomic_load(&job->backed), end = atomic_load(&job->end);
+    bool valid = job->arenas >= 1 && job->arenas <= job->size && job->page_bytes <= backed &&
+                 job->common_at + TT_CLIENTS * job->common_bytes <= job->page_bytes &&
+                 backed <= end && end <= job->whole_bytes;
+    int arenas = 0;
+    for (int r = 0; r < job->size; r++) {
+        const struct tt_job_rank *rank = &job->rank[r];
+        bool announced = atomic_load(&rank->rank_status.announced) != 0;
+        valid = valid && tt_rank_status_valid(&rank->rank_status) && rank->node >= 0 &&
+                rank->node < job->nodes && (rank->arena == -1 || rank->arena == arenas++) &&
+                (!announced || atomic_load(&job->failures) > 0);
+    }
+    return valid && arenas == job->arenas;
+}
 
 struct tt_store;
 

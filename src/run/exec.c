@@ -282,7 +282,9 @@ static bool runs_in(const struct tt_team *t, const struct tt_exec *exec, uint64_
 
 bool tt_team_valid(const struct tt_team *t)
 {
-    bool valid = t->all_done <= t->my_done && t->my_done <= t->next && t->windows <= t->slots;
+    bool valid = t->all_done <= t->my_done && t->my_done <= t->next && t->windows <= t->slots &&
+                 t->slots <= TT_SLOTS && (t->slots & (t->slots - 1)) == 0 &&
+                 t->windows == UINT64_C(1) << t->windows_log2;
     uint64_t last = 0;
     for (int r = 0; r < t->map.p; r++)
         valid = valid && (tt_team_is_remote(t, r) || t->window[TT_SHORT_WINDOWS][r]);

@@ -242,6 +242,8 @@ enum tt_windows { TT_SHORT_WINDOWS, TT_LONG_WINDOWS };
  * - every member of this node has ended all executions below all_done;
  * - this rank has ended all executions below my_done; next is the number of the next execution to
  *   start; all_done <= my_done <= next;
+ * - slots and windows (S and W) are powers of two; windows <= slots <= TT_SLOTS; windows is
+ *   2^windows_log2;
  * - running[k % S] is execution k or NULL;
  * - queued executions have higher numbers than running ones, until the team is broken. */
 struct tt_team {
@@ -268,7 +270,7 @@ struct tt_team {
     struct tt_remote_teams *remote_teams;
     tutti_context *context; /* advanced while somebody waits on the team; NULL: none */
     struct tt_block layout;
-    uint64_t slots, windows; /* S and W: powers of two; windows <= slots <= TT_SLOTS */
+    uint64_t slots, windows; /* S and W: the number of slots, and of windows */
     int windows_log2;
     uint64_t next, my_done, all_done;
     /* 1 + the number of the last execution that this rank has ended without comparing its counts,

@@ -11,14 +11,15 @@
 struct tt_net;
 struct tt_wisdom; /* base/wisdom.h */
 
-/* Invariants (tt_map_valid checks the first two):
+/* Invariants (tt_map_valid):
  *
  *  - p >= 1
  *  - node == NULL: all ranks share one node; otherwise node[r] is in 0 .. nodes-1
- *  - WIN (a member's window) is shared within a node only
- *  - reads, writes: ranks of the same node can read, or write, each other's opened buffers (IN@r,
- *    OUT@r in a plan); mapped: they can do both, with plain loads and stores
- *  - line_bytes <= low_bytes <= win_bytes */
+ *  - line_bytes <= low_bytes <= win_bytes
+ *
+ * WIN (a member's window) is shared within a node only. reads, writes: ranks of the same node can
+ * read, or write, each other's opened buffers (IN@r, OUT@r in a plan); mapped: they can do both,
+ * with plain loads and stores. */
 struct tt_map {
     int p;
     int cores; /* processors of all nodes that have ranks; p > cores means oversubscription */

@@ -208,8 +208,8 @@ static void between(const struct tt_plan *plan, int peer, int64_t sums[2])
     }
 }
 
-/* Returns a network of 1,330 ranks, more than the prover has memory for. In a brief run (brief.h),
- * the network has 215 ranks. */
+/* Returns a network of 1,330 ranks, for which a proof takes too long for a test. In a brief run
+ * (brief.h), the network has 215 ranks. */
 static struct tt_net many_ranks(void)
 {
     static const char *const networks[] = {"torus:6x6x6-hole(3,3,3)", "torus:11x11x11-hole(3,3,3)"};

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "choose/measure.h"
 #include "draw/picture.h"
 #include "job/arena.h"
 #include "msg/inside.h"
@@ -30,6 +31,11 @@ static void maps_and_calls(void **state)
     node[2] = 1;
     map.low_bytes = 8;
     assert_false(tt_map_valid(&map));
+    map.win_bytes = 16;
+    assert_true(tt_map_valid(&map));
+    map.line_bytes = 9;
+    assert_false(tt_map_valid(&map));
+    map.line_bytes = 8;
 
     int64_t counts[] = {1, 2, 3}, displs[] = {0, 1, 3};
     struct tt_call call = {
@@ -106,6 +112,8 @@ static void executions(void **state)
     static struct tt_team team;
     struct tt_exec exec = {.team = &team, .state = TT_EXEC_RUNNING, .slot = 1, .number = 5};
     team.slots = 4;
+    team.windows = 2;
+    team.windows_log2 = 1;
     team.my_done = team.all_done = 5;
     team.next = 6;
     team.running[1] = &exec;
@@ -113,8 +121,66 @@ static void executions(void **state)
     team.my_done = 6; /* counts execution 5, which still runs, as ended */
     assert_false(tt_team_valid(&team));
     team.my_done = 5;
+    team.windows = 8; /* more windows than slots */
+    team.windows_log2 = 3;
+    assert_false(tt_team_valid(&team));
+    team.windows = 3; /* no power of two */
+    assert_false(tt_team_valid(&team));
     exec.slot = 2;
     assert_false(tt_exec_valid(&exec));
+}
+
+static void trials_and_rankings(void **state)
+{
+    (void)state;
+    struct tt_trial trial = {.n = 2, .calls = 2 * TT_TRIAL_ROUNDS, .best = 1};
+    assert_true(tt_trial_valid(&trial));
+    trial.best = 2; /* there is no such candidate */
+    assert_false(tt_trial_valid(&trial));
+    trial.best = 1;
+    trial.calls--; /* decided too early */
+    assert_false(tt_trial_valid(&trial));
+    trial.best = -1;
+    assert_true(tt_trial_valid(&trial));
+    trial.n = 1;
+    assert_false(tt_trial_valid(&trial));
+
+    static struct tt_rankings rankings = {.n = 2, .given = 1, .last = {0, 2}};
+    assert_true(tt_rankings_valid(&rankings));
+    rankings.n = 1; /* last[1] names a ranking that does not exist */
+    assert_false(tt_rankings_valid(&rankings));
+    rankings.n = 2;
+    rankings.given = 3;
+    assert_false(tt_rankings_valid(&rankings));
+    rankings.given = 1;
+    rankings.forgotten = 1; /* a ranking was replaced although there was room */
+    assert_false(tt_rankings_valid(&rankings));
+}
+
+static void job_pages(void **state)
+{
+    (void)state;
+    struct tt_segment segment;
+    assert_int_equal(tt_segment_create(&segment, 2, true), TUTTI_OK);
+    struct tt_job_page *job = tt_segment_page(&segment);
+    struct tt_rank_status *status = &job->rank[1].rank_status;
+    assert_true(tt_job_page_valid(job));
+    job->rank[1].arena = 0; /* ranks 0 and 1 have the same arena */
+    assert_false(tt_job_page_valid(job));
+    job->rank[1].arena = 1;
+    int64_t backed = atomic_exchange(&job->backed, job->whole_bytes); /* beyond the grants */
+    assert_false(tt_job_page_valid(job));
+    atomic_store(&job->backed, backed);
+    atomic_store(&status->announced, TT_RANK_LEFT); /* the rank has not left */
+    assert_false(tt_rank_status_valid(status) || tt_job_page_valid(job));
+    atomic_store(&status->state, TT_RANK_LEFT); /* the change of its state is not counted */
+    assert_true(tt_rank_status_valid(status));
+    assert_false(tt_job_page_valid(job));
+    atomic_store(&job->failures, 1);
+    assert_true(tt_job_page_valid(job));
+    atomic_store(&status->state, TT_RANK_FAILED); /* the failure has no cause and no order */
+    assert_false(tt_rank_status_valid(status) || tt_job_page_valid(job));
+    tt_segment_close(&segment);
 }
 
 static void queues_of_messages(void **state)
@@ -196,6 +262,8 @@ int main(void)
         cmocka_unit_test(stores),
         cmocka_unit_test(accords),
         cmocka_unit_test(executions),
+        cmocka_unit_test(trials_and_rankings),
+        cmocka_unit_test(job_pages),
         cmocka_unit_test(queues_of_messages),
         cmocka_unit_test(events),
         cmocka_unit_test(layouts),
