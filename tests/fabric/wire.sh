@@ -18,8 +18,8 @@ choice) ;;
 *) exit 2 ;;
 esac
 
-# UCX 1.13 sometimes stops at an assertion of its own when a peer dies (docs/open.md). Such a run
-# shows nothing, so the test is repeated, at most twice, and prints that. The assertion in
+# UCX 1.13 sometimes stops at an assertion of its own when a peer dies (docs/limitations.md). Such a
+# run shows nothing, so the test is repeated, at most twice, and prints that. The assertion in
 # ucp_request.c also fails if a port is closed too early, so it is accepted only in the test in
 # which a peer dies.
 assertions='wireup_ep\.c|uct_iface\.h'

@@ -32,8 +32,8 @@ manners=(kill exit finalize)
 whens=('late' 'early first' 'early' 'late first')
 
 # gave_up_link FOLDER: returns whether UCX gave up a link in this job, which UCX sometimes does
-# while nothing is wrong (docs/open.md). A job in which UCX gives up a link too early, or stops a
-# rank, is void.
+# while nothing is wrong (docs/limitations.md). A job in which UCX gives up a link too early, or
+# stops a rank, is void.
 gave_up_link() {
     grep -qs 'UCX has given up a link' "$1"/out.*
 }

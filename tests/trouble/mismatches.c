@@ -93,7 +93,7 @@ static int uneven(int argc, char **argv)
 }
 
 /* Lets all ranks connect to each other. If a rank dies while a second one connects to it, an
- * assertion of UCX 1.13 often ends the second rank (docs/open.md). */
+ * assertion of UCX 1.13 often ends the second rank (docs/limitations.md). */
 static tutti_status connect_all(tutti_team *world)
 {
     static double in[100], out[100];
