@@ -104,7 +104,7 @@ class Limits:
         chosen = argparse.Namespace(
             collectives=["allreduce"], ranks=[2], sizes=[SMALL, LARGE], repeats=self.chosen.repeats, batch=0.02,
             batches=3, limit=30.0, timeout=self.chosen.timeout, budget=None, tune=False, verbose=False,
-            quick=False, total=None, buffers=["rotated", "same"], folder=self.folder, cores=peers.cores())
+            beside=None, quick=False, total=None, buffers=["rotated", "same"], folder=self.folder, cores=peers.cores())
         campaign = Campaign(chosen, members, 64 << 20, self.tutti.programs["machine"])
         campaign.choose_settings()
         campaign.measure()

@@ -26,10 +26,14 @@ def main():
     if child == 0:
         calculate(busy_s, pause_s)
     try:
-        return subprocess.call(sys.argv[3:])
+        with subprocess.Popen(sys.argv[3:]) as command:
+            # The launcher ends its ranks when it gets this signal.
+            signal.signal(signal.SIGTERM, lambda *_: command.terminate())
+            code = command.wait()
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+    return code if code >= 0 else 128 - code
 
 
 if __name__ == "__main__":

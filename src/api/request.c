@@ -382,9 +382,9 @@ static struct tt_exec *exec_for_request(tutti_team *team, struct tt_prepared *pr
     return idle ? idle : exec_for(team, prepared);
 }
 
-/* Ends the use of an execution by a request, and keeps the execution for the next request of the
- * same call if it takes little memory, has nothing of this request but the buffers, which `bind`
- * sets again, and is not the last user of its plan. */
+/* Ends the use of an execution by a request. Keeps the execution for the next request of the same
+ * call if it has no scratch memory, and has nothing of this request but the buffers, which `bind`
+ * sets again. The last request that uses the plan frees its execution. */
 static void leave_exec(const tutti_request *request)
 {
     struct tt_exec *exec = request->exec;

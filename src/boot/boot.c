@@ -428,6 +428,7 @@ static void end_cost(struct tt_fabric *f)
 static void complete_link(const struct tt_fabric *f, struct tt_machine_link *link)
 {
     if (f->job->nodes == 1 || tt_setting("TUTTI_NODES")) return;
+    if (link->mbit > 0 && link->start_ns > 0) return;
     struct tt_machine_link kernel = tt_link_read("/sys/class");
     if (link->mbit == 0 && !tt_setting("TUTTI_LINK_MBIT")) link->mbit = kernel.mbit;
     if (link->start_ns == 0) link->start_ns = kernel.start_ns;

@@ -24,8 +24,8 @@
 /* A yield is long if it takes more than this many ticks of the processor's counter: a third of a
  * millisecond if the counter runs at 3 GHz. */
 #define LONG_TICKS 1000000
-/* Two long yields follow each other closely if no more ticks than these lie between their ends: a
- * tenth of a second at 3 GHz. */
+/* Two long yields follow each other closely if no more ticks than these lie between them: a tenth
+ * of a second at 3 GHz. */
 #define LONG_TOGETHER_TICKS (100 * INT64_C(3000000))
 /* If long yields have followed each other closely for this time, a thread decides whether waits
  * should sleep. Other programs often calculate for some ten milliseconds and then pause; the time
@@ -270,7 +270,8 @@ static const struct tt_job_rank *rank_of(const struct tt_wait *w)
     return &w->job->rank[(size_t)bytes / sizeof w->job->rank[0]];
 }
 
-/* Also sets `mine` to the processors on which this thread may run. */
+/* Returns what the ranks have used, and sets `mine` to the processors on which this thread may
+ * run. */
 static struct used used_by_ranks(const struct tt_wait *w, cpu_set_t *mine)
 {
     struct used used = {0};
@@ -352,7 +353,7 @@ static void long_yield(const struct tt_wait *w, int64_t began)
 {
     int64_t ended = ticks();
     int64_t last = atomic_exchange_explicit(&last_long_ticks, ended, memory_order_relaxed);
-    if (ended - last > LONG_TOGETHER_TICKS) {
+    if (began - last > LONG_TOGETHER_TICKS) {
         begin_long_yields(w, ended);
         return;
     }

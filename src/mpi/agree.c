@@ -24,9 +24,10 @@ struct number_bits {
 
 /* The bits that each rank contributes. */
 struct rank_bits {
-    uint32_t modes;        /* 1 << the mode of the rank (enum tt_mpi_mode) */
-    unsigned char reports; /* whether the rank wants a report */
-    unsigned char fails;   /* whether the rank cannot load libtutti.so */
+    uint32_t modes;         /* 1 << the mode of the rank (enum tt_mpi_mode) */
+    unsigned char reports;  /* whether the rank wants a report */
+    unsigned char measures; /* whether TUTTI_CHOICE of the rank is `measure` */
+    unsigned char fails;    /* whether the rank cannot load libtutti.so */
     /* whether the progress of the rank's MPI calls no functions that a library registers */
     unsigned char undriven;
     unsigned char unpushed;  /* whether nothing can push nonblocking calls of Tutti at the rank */
@@ -121,6 +122,7 @@ static struct rank_bits own_bits(const char *why)
 {
     struct rank_bits own = {.modes = 1u << tt_mpi_setting.mode,
                             .reports = tt_mpi_setting.report,
+                            .measures = tt_mpi_setting.measures,
                             .fails = why != NULL,
                             .undriven = !tt_mpi_drivable(),
                             .unpushed = !may_push(),
@@ -148,6 +150,7 @@ enum tt_mpi_mode tt_mpi_agree(struct tt_mpi_all *all)
     if (!is_same(any.list)) return refuse_lists(rank);
     if (any.fails && !tt_mpi_all_can(why, tt_handle.world)) return TT_MPI_OFF;
     tt_mpi_setting.report = any.reports;
+    tt_mpi_setting.measures = any.measures;
     *all = (struct tt_mpi_all){.one_node = is_same(any.host),
                                .undriven = any.undriven,
                                .pushes = !any.unpushed,

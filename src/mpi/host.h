@@ -229,7 +229,7 @@ struct tt_mpi_comm {
                                    * record */
     /* Only later.c uses these. The record is freed when the communicator and the last request on it
      * are freed. */
-    /* nonblocking calls in flight; with tt_mpi_setting.two_ways, one more from the first such call
+    /* nonblocking calls in flight; with tt_mpi_setting.measures, one more from the first such call
      * on (`mixed`) */
     atomic_int started;
     atomic_bool mixed;

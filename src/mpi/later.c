@@ -735,12 +735,12 @@ static void fly(struct tt_mpi_later *later)
     append(later);
 }
 
-/* Ranks do not end their nonblocking calls at the same time. So if blocking functions may do a call
- * in another way than functions that start it, all ranks start all further calls on this
- * communicator. */
-static void mix(struct tt_mpi_comm *record)
+/* Ranks do not end their nonblocking calls at the same time, and a blocking call is started while
+ * nonblocking calls are in flight. So if blocking functions measure, which all ranks must do
+ * together, all ranks start all further calls on this communicator, and measure no more there. */
+static void start_all(struct tt_mpi_comm *record)
 {
-    if (!tt_mpi_setting.two_ways || atomic_exchange(&record->mixed, true)) return;
+    if (!tt_mpi_setting.measures || atomic_exchange(&record->mixed, true)) return;
     atomic_fetch_add_explicit(&record->started, 1, memory_order_relaxed);
 }
 
@@ -755,7 +755,7 @@ int tt_mpi_later_begun(struct tt_mpi_call *call, MPI_Request *request)
 {
     struct tt_mpi_later *later = call->later;
     if (request && call->status == TUTTI_OK && call->request) {
-        mix(call->record);
+        start_all(call->record);
         *request = later->host;
         if (later->over)
             complete_host(later);

@@ -112,14 +112,15 @@ bool tt_mpi_outlives(struct tt_mpi_comm *record);
 
 /* Are called before and after Tutti's function that starts a collective. The first returns false if
  * there is an error. The second returns the status of the start; for a blocking call, it waits for
- * the end of the call and returns the status of the whole call. */
+ * the end of the call and returns the status of the whole call. If a nonblocking call has already
+ * ended, it frees call->request and sets call->later->over. */
 #define tt_mpi_before_start TT_MPI_OWN(before_start)
 bool tt_mpi_before_start(struct tt_mpi_call *call);
 #define tt_mpi_after_start TT_MPI_OWN(after_start)
 tutti_status tt_mpi_after_start(struct tt_mpi_call *call, tutti_status status);
 
 /* Returns whether Tutti's blocking function does the call: not while nonblocking calls are in
- * flight on the communicator. */
+ * flight on the communicator, nor, with TUTTI_CHOICE=measure, after the first one. */
 static inline bool tt_mpi_blocks(const struct tt_mpi_call *call)
 {
     return !call->later && atomic_load_explicit(&call->record->started, memory_order_acquire) == 0;

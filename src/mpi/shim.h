@@ -75,9 +75,9 @@ struct tt_mpi_setting {
     enum tt_mpi_mode mode;
     bool unknown; /* TUTTI_MPI has a value that means nothing; the mode is DOUBT */
     bool report;
-    /* TUTTI_CHOICE=measure or TUTTI_ALGORITHM is set, so a blocking function of Tutti may do a call
-     * in another way than a function that starts it */
-    bool two_ways;
+    /* TUTTI_CHOICE=measure is set, after MPI_Init: on any rank. Blocking functions of Tutti then
+     * measure algorithms, and functions that start a call do not. */
+    bool measures;
     const char *report_path; /* the absolute path of the report's file; NULL: standard error */
     bool left[TT_MPI_N];     /* functions that Tutti leaves to the host */
     const char *build;       /* a hash of the sources, which is the same on all ranks */

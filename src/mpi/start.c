@@ -163,11 +163,10 @@ static void set_report(void)
     tt_mpi_setting.report_path = path ? path : to_file ? text : NULL;
 }
 
-static void set_two_ways(void)
+static void set_measures(void)
 {
-    const char *choice = getenv("TUTTI_CHOICE"), *algorithm = getenv("TUTTI_ALGORITHM");
-    bool measures = choice && strcmp(choice, "measure") == 0;
-    tt_mpi_setting.two_ways = measures || (algorithm && *algorithm);
+    const char *choice = getenv("TUTTI_CHOICE");
+    tt_mpi_setting.measures = choice && strcmp(choice, "measure") == 0;
 }
 
 static void start(void)
@@ -180,7 +179,7 @@ static void start(void)
     if (!sure) tt_mpi_setting.mode = TT_MPI_DOUBT;
     register_early();
     set_report();
-    set_two_ways();
+    set_measures();
     const struct tt_mpi_backend *backend = backend_of();
     if (backend) backend->take(table);
     tt_mpi_table_changed();

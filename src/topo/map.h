@@ -43,9 +43,8 @@ struct tt_map {
      * and the number is at least TT_VERY_DEAR, unless TUTTI_FILL=0 makes ranks fill windows by
      * plain stores. */
     int read_cost;
-    struct tt_machine_link
-        link; /* a node's link to other nodes; not known if they are containers of one
-                          * host */
+    /* a node's link to other nodes; not known if the nodes are containers of one host */
+    struct tt_machine_link link;
     int nodes;
     const int *node;
     const struct tt_machine *machine; /* what the steps of a plan cost; NULL: not known */

@@ -67,6 +67,12 @@ grep -q '"MPI_Iscan".*"user", "choice": "taken"' calls.json || fail 'no scan is 
 before=(env TUTTI_CHOICE=measure "TUTTI_WISDOM=$PWD/mixed.wisdom" tutti mpi)
 launch "$host" 3 ./later mixed
 [ "$(cat out)" = 'done' ] || fail 'mixed'
+# Rank 0 alone decides whether ranks measure.
+before=(env "TUTTI_WISDOM=$PWD/mixed.wisdom" tutti mpi)
+# shellcheck disable=SC2016
+launch "$host" 3 sh -c 'if [ "${OMPI_COMM_WORLD_RANK-$PMI_RANK}" = 0 ]; then export TUTTI_CHOICE=measure; fi
+    exec ./later mixed'
+[ "$(cat out)" = 'done' ] || fail 'mixed, where only rank 0 has the setting'
 before=()
 
 # dies PART: kills a rank. The launcher must end the job, as it does without Tutti.
