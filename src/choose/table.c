@@ -26,9 +26,10 @@ struct row {
  * than two copies through windows. Up to FAIR, the copy by the kernel takes less time only in some
  * collectives: in an alltoall on more than two ranks, where each rank makes both copies through
  * windows itself; in a gather or scatter, where the root makes one of the two copies of all
- * pieces; and on two ranks in most collectives. In a bcast on two ranks, each rank can make half
- * of the copy by the kernel. In an allgather or alltoall `exchange` is often the fastest: each
- * rank copies out of its own buffer, which its caches hold if it has just used the buffer. */
+ * pieces; and on two ranks in most other collectives. In a bcast on two ranks, each rank can make
+ * half of the copy by the kernel. In an allgather, and in an alltoall where reading is cheap,
+ * `exchange` is often the fastest: each rank copies out of its own buffer, which its caches hold
+ * if it has just used the buffer. */
 #define FREE 0
 #define CHEAP 1
 #define FAIR 2
