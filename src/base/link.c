@@ -114,9 +114,19 @@ static int fastest(const char *root, const char *kind,
     return most;
 }
 
+static int fastest_rdma(const char *root)
+{
+    return may_use_rdma() ? fastest(root, "infiniband", rdma_mbit) : 0;
+}
+
+bool tt_link_has_rdma(const char *root)
+{
+    return fastest_rdma(root) > 0;
+}
+
 struct tt_machine_link tt_link_read(const char *root)
 {
-    int most = may_use_rdma() ? fastest(root, "infiniband", rdma_mbit) : 0;
+    int most = fastest_rdma(root);
     if (most > 0) return (struct tt_machine_link){most, RDMA_START_NS};
     most = fastest(root, "net", device_mbit);
     return (struct tt_machine_link){.mbit = most > 0 ? most : fastest(root, "net", interface_mbit)};

@@ -198,6 +198,9 @@ void tt_machine_decide(struct tt_machine_in_force *machine, tt_machine_measure *
  * `root` (/sys/class). The start-up time is known only with RDMA. Reads files of the kernel, and
  * does not block. */
 struct tt_machine_link tt_link_read(const char *root);
+/* Returns whether this machine has an active RDMA port that UCX may use; `root` is as above. Reads
+ * files of the kernel, and does not block. */
+bool tt_link_has_rdma(const char *root);
 /* Writes a text such as "100000 Mbit/s, and a short message takes 2.0 us", and returns it. The
  * speed must be known. */
 enum { TT_LINK_TEXT = 96 };

@@ -42,6 +42,7 @@ static void expect_link(const char *tls, const char *devices, int mbit, bool rdm
     struct tt_machine_link link = tt_link_read(root);
     assert_int_equal(link.mbit, mbit);
     assert_int_equal(link.start_ns, rdma ? 2000 : 0);
+    assert_int_equal(tt_link_has_rdma(root), rdma);
 }
 
 static void expect(const char *tls, const char *devices, int mbit)
