@@ -59,6 +59,15 @@ static const char *other_version(const struct tt_guard *g, int rank)
     return *version && strncmp(version, job->version, sizeof job->version) != 0 ? version : NULL;
 }
 
+/* Returns whether the loader or a shell probably ended the rank, since it did not find a library or
+ * a command: code 127 says this, and the rank has not joined the job. */
+static bool lacks_something(const struct tt_guard *g, int rank)
+{
+    int status = g->rank[rank].status;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 127 &&
+           !*tt_segment_page(&g->segment)->rank[rank].version;
+}
+
 void tt_launch_say_end(const struct tt_guard *g, int rank)
 {
     char text[HOW_SIZE], mine[TT_VERSION];
@@ -68,6 +77,10 @@ void tt_launch_say_end(const struct tt_guard *g, int rank)
         tt_launch_say(
             "rank %d (pid %d) %s: it is linked to version %.23s of the library, this is %s", rank,
             (int)r->pid, how(r->status, text), version, tt_version(mine));
+    else if (lacks_something(g, rank))
+        tt_launch_say("rank %d (pid %d) %s: it found no library, or no command, of the name that "
+                      "is printed above; if this is libtutti.so, set LD_LIBRARY_PATH to its folder",
+                      rank, (int)r->pid, how(r->status, text));
     else
         tt_launch_say("rank %d (pid %d) %s", rank, (int)r->pid, how(r->status, text));
 }

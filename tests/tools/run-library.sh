@@ -36,6 +36,17 @@ says err '^init: the job was started by version [0-9.]+/[0-9a-f]{8}, this rank i
 says err '^tutti: rank 1 \(pid [0-9]+\) exited with code 1: it is linked to version 0.0.9/01234567 of the library, this is '
 says err '^init: rank 1 (exited with code 1|cannot go on: the ranks run different versions of the library)$'
 
+# A rank does not find a library. The message says how to name the folder of the library. A rank
+# that has joined the job may end with the same code for another reason.
+mkdir apart
+printf '#!/bin/sh\necho "libtutti.so.0: cannot open shared object file" >&2\nexit 127\n' >apart/lacking
+chmod +x apart/lacking
+expect 127 tutti run -n 2 apart/lacking
+says err '^tutti: rank [01] \(pid [0-9]+\) exited with code 127: it found no library, .* set LD_LIBRARY_PATH to its folder$'
+# shellcheck disable=SC2016
+expect 127 tutti run -n 1 sh -c '"$1" join; exit 127' sh "$rank"
+says err '^tutti: rank 0 \(pid [0-9]+\) exited with code 127$'
+
 # Settings that affect shared data structures must be the same on all ranks, whichever rank comes
 # first.
 for setting in WINDOW:128K:8K EAGER:8K:100 SLICE:0:4K RADIX:0:3 LANES:0:3; do
