@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Tests the wait policy: a rank that has waited so long that it sleeps starts to spin again once it
- * makes progress. In an allreduce of five rounds rank 0 sleeps until the other ranks come, and must
- * not sleep again in the later rounds. On a busy machine it may sleep more often, so the test takes
- * the minimum over twenty allreduces. Also checks that ranks that share processors yield less if
- * they wait for other nodes, and that a rank that begins a call wakes those that may wait for this.
+ * makes progress. In an allreduce of five rounds rank 0 sleeps until rank 1 comes, its partner of
+ * the first round. The other ranks come later, and rank 0 must not sleep while it waits for them.
+ * On a busy machine it may sleep all the same, so the test takes the minimum over twenty
+ * allreduces. Also checks that ranks that share processors yield less if they wait for other nodes,
+ * and that a rank that begins a call wakes those that may wait for this.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,19 +16,34 @@
 #include "api/api.h"
 #include "text/plan-file.h"
 
-enum { RANKS = 32, ROUNDS = 5, TURNS = 20, YIELDS = 3000 };
+enum { RANKS = 32, ROUNDS = 5, TURNS = 20, YIELDS = 30000, LATER_US = 1500 };
 
 static atomic_int sleeps;  /* number of sleeps of rank 0 */
+static atomic_int begun;   /* number of allreduces that rank 1 has begun, or is about to begin */
 static int counted[TURNS]; /* number of sleeps of rank 0 in each allreduce */
 
 /* Counts a sleep; the library calls this function before each sleep of rank 0. Rank 0 sleeps on a
- * descriptor that never becomes readable, each time for an eighth of the time that it has waited so
- * far, but for at least 20 us and at most 1 ms. */
+ * descriptor that never becomes readable, at first for 20 us. The function returns after rank 1 has
+ * begun its allreduce, so that rank 0 makes progress after its first sleep. */
 static bool count_sleep(void *arg)
 {
-    (void)arg;
+    const int *turn = arg;
     atomic_fetch_add(&sleeps, 1);
+    while (atomic_load(&begun) <= *turn) usleep(50);
+    usleep(LATER_US / 3);
     return true;
+}
+
+/* Waits until rank 0 has slept once in this turn, and until this rank may begin the allreduce. */
+static void come_late(int me, int turn, int before)
+{
+    while (atomic_load(&sleeps) == before) usleep(200);
+    if (me == 1) {
+        atomic_fetch_add(&begun, 1);
+        return;
+    }
+    while (atomic_load(&begun) <= turn) usleep(200);
+    usleep(LATER_US);
 }
 
 static void must(bool good, const char *what)
@@ -39,19 +55,20 @@ static void must(bool good, const char *what)
 
 static void one_rank(tutti_client *client, void *arg)
 {
-    struct tt_wake_descriptor wake = {.descriptor = *(int *)arg, .arm = count_sleep};
+    int turn;
+    struct tt_wake_descriptor wake = {.descriptor = *(int *)arg, .arm = count_sleep, .arg = &turn};
     tutti_team *world = tutti_world(client);
     int32_t mine = 1, sum = 0;
     int me = tutti_rank(world);
     client->fabric.policy.exact = true;
     if (me == 0) client->fabric.policy.yields = YIELDS;
-    for (int turn = 0; turn < TURNS; turn++) {
+    for (turn = 0; turn < TURNS; turn++) {
         must(tutti_barrier(world) == TUTTI_OK, "barrier");
         int before = atomic_load(&sleeps);
         must(tutti_barrier(world) == TUTTI_OK, "barrier");
         /* The wake descriptor is set only for the allreduce, so only its sleeps are counted. */
         if (me == 0) client->fabric.policy.wake = &wake;
-        while (me != 0 && atomic_load(&sleeps) == before) usleep(200);
+        if (me != 0) come_late(me, turn, before);
         must(tutti_allreduce(world, &mine, &sum, 1, TUTTI_I32, TUTTI_SUM) == TUTTI_OK, "allreduce");
         must(sum == RANKS, "the sum is wrong");
         client->fabric.policy.wake = NULL;
