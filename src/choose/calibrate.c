@@ -29,6 +29,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #ifdef __x86_64__
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -102,11 +103,31 @@ static void settle(void)
 #endif
 }
 
+#ifdef __x86_64__
+/* Starts to remove the memory from the caches; settle() waits until the processor has done it.
+ * clflush removes one line after the other, which takes 45 ms for both pools on an Intel Xeon, and
+ * clflushopt 1 ms. */
+__attribute__((target("clflushopt"))) static void flush_lines_at_once(char *memory, int64_t bytes)
+{
+    for (int64_t i = 0; i < bytes; i += TT_LINE) _mm_clflushopt(memory + i);
+}
+
+static bool has_clflushopt(void)
+{
+    enum { LEAF = 7, CLFLUSHOPT = 1 << 23 };
+    unsigned a, b, c, d;
+    return __get_cpuid_count(LEAF, 0, &a, &b, &c, &d) && (b & CLFLUSHOPT) != 0;
+}
+#endif
+
 /* Removes `bytes` bytes of memory from the caches. */
 static void flush(char *memory, int64_t bytes)
 {
 #ifdef __x86_64__
-    for (int64_t i = 0; i < bytes; i += TT_LINE) _mm_clflush(memory + i);
+    if (has_clflushopt())
+        flush_lines_at_once(memory, bytes);
+    else
+        for (int64_t i = 0; i < bytes; i += TT_LINE) _mm_clflush(memory + i);
 #else
     (void)memory;
     (void)bytes;
