@@ -411,9 +411,9 @@ static void settle_all(void)
     setenv("UCX_KEEPALIVE_INTERVAL", interval, 0);
     setenv("UCX_TCP_CONN_NB", "y", 0); /* otherwise opening a link would wait for the peer */
     snprintf(segment, sizeof segment, "%d", TT_WIRE_DATA + ROOM_FOR_HEADS);
-    if (getenv("UCX_TCP_RX_SEG_SIZE")) return; /* UCX refuses to send more than it can receive */
     setenv("UCX_TCP_RX_SEG_SIZE", segment, 0);
-    setenv("UCX_TCP_TX_SEG_SIZE", segment, 0);
+    /* UCX refuses to send longer pieces than it can receive */
+    setenv("UCX_TCP_TX_SEG_SIZE", getenv("UCX_TCP_RX_SEG_SIZE"), 0);
 }
 
 /* ---- The context ---- */
